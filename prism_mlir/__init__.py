@@ -1,0 +1,3 @@
+"""Prism: symbolic superoptimization of tensor programs, on MLIR."""
+
+__version__ = "0.1.0"
