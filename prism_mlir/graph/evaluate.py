@@ -1,0 +1,124 @@
+"""What a kernel graph computes, at concrete sizes: parallel dims are real array axes.
+
+A tile is an array ``[grid..., loop, data...]``. ``part`` splits a data dim and moves the parts to the parallel axis, ``repl``
+copies along it, ``red`` sums over it, ``comb`` joins it back (paper, figures 3 and 4). Used with exact arithmetic this decides
+equality; used with f64 it is the reference for emitted code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from collections.abc import Sequence
+
+import numpy as np
+
+from prism_mlir.graph.block import Accum, BlockGraph, Load
+from prism_mlir.graph.errors import InputError, PrismError
+from prism_mlir.graph.fields import Array, Domain
+from prism_mlir.graph.kernel import CustomNode, KernelGraph
+from prism_mlir.graph.mapping import Mapping
+from prism_mlir.graph.ops import Op, evaluate_op
+
+
+class BlocksDisagree(PrismError):
+    """Blocks store different values to the same place: a tile is saved without an omap for a grid dim it depends on."""
+
+
+def part(tile: Array, axis: int, parallel_axis: int, count: int) -> Array:
+    """Split ``axis`` into ``count`` equal chunks that move to ``parallel_axis`` (which has size 1 before)."""
+    size = tile.shape[axis]
+    if size % count:
+        raise InputError(f"a dim of size {size} does not split into {count} equal parts")
+    split = tile.reshape(*tile.shape[:axis], count, size // count, *tile.shape[axis + 1 :])
+    return np.moveaxis(split, axis, parallel_axis).squeeze(parallel_axis + 1)
+
+
+def repl(tile: Array, parallel_axis: int, count: int) -> Array:
+    """Copies along ``parallel_axis`` (which has size 1 before)."""
+    return np.broadcast_to(tile, (*tile.shape[:parallel_axis], count, *tile.shape[parallel_axis + 1 :]))
+
+
+def comb(tile: Array, axis: int, parallel_axis: int) -> Array:
+    """Concatenate the chunks of ``parallel_axis`` along ``axis``; ``parallel_axis`` stays with size 1."""
+    moved = np.moveaxis(np.expand_dims(tile, parallel_axis), parallel_axis + 1, axis)
+    return moved.reshape(*moved.shape[:axis], moved.shape[axis] * moved.shape[axis + 1], *moved.shape[axis + 2 :])
+
+
+def evaluate_block(
+    block: BlockGraph, mapping: Mapping, sizes: MappingABC[str, int], inputs: Sequence[Array], domain: Domain
+) -> tuple[Array, ...]:
+    """Outputs of a block graph run over its whole grid and loop.
+
+    Raises :class:`InputError` where tiles do not fit at these sizes, :class:`BlocksDisagree` where blocks store different
+    values to one place.
+    """
+    lead = len(block.grid) + 1
+    loads = iter(zip(mapping.imap, mapping.fmap, strict=True))
+    tiles: list[Array] = []
+    for k, node in enumerate(block.nodes):
+        operands = [tiles[v] for v in node.operands]
+        if isinstance(node.op, Load):
+            tile = inputs[node.op.source].reshape(*(1,) * lead, *inputs[node.op.source].shape)
+            tiles.append(_load(block, node.op, tile, *next(loads), sizes))
+        elif isinstance(node.op, Accum):
+            combine = domain.sum if node.op.monoid == "sum" else domain.amax
+            tiles.append(combine(operands[0], lead - 1))
+        else:
+            tiles.append(_apply(node.op, operands, lead, domain, k))
+    return tuple(_save(block, tiles[o], row) for o, row in zip(block.outputs, mapping.omap, strict=True))
+
+
+def _load(
+    block: BlockGraph, op: Load, tile: Array, imap: Sequence[int], fmap: int, sizes: MappingABC[str, int]
+) -> Array:
+    lead = len(block.grid) + 1
+    for axis, (name, dim) in enumerate(zip(block.grid, imap, strict=True)):
+        tile = repl(tile, axis, sizes[name]) if dim < 0 else part(tile, lead + dim, axis, sizes[name])
+    if block.loop is None or op.invariant:
+        return tile
+    count = sizes[block.loop]
+    return repl(tile, lead - 1, count) if fmap < 0 else part(tile, lead + fmap, lead - 1, count)
+
+
+def _apply(op: Op, operands: Sequence[Array], lead: int, domain: Domain, index: int) -> Array:
+    shapes = [o.shape[lead:] for o in operands]
+    try:
+        if op.shape is None:  # reshape and constant carry whole shapes; elsewhere the tile's own shapes must fit
+            op.spec.shape(op, shapes)
+    except InputError as error:
+        raise InputError(f"block node {index}: {error.message}") from error
+    rank = len(shapes[0]) if shapes else 0
+    return evaluate_op(op, operands, rank, domain)
+
+
+def _save(block: BlockGraph, tile: Array, row: Sequence[int]) -> Array:
+    lead = len(block.grid) + 1
+    for axis, dim in enumerate(row):
+        if dim >= 0:
+            tile = comb(tile, lead + dim, axis)
+            continue
+        if not np.array_equal(np.broadcast_to(np.take(tile, [0], axis), tile.shape), tile):
+            raise BlocksDisagree(f"blocks along {block.grid[axis]} store different values of one tile")
+        tile = np.take(tile, [0], axis)
+    return tile.reshape(tile.shape[lead:]) if tile.shape[lead - 1] == 1 else _loop_dependent(tile, lead)
+
+
+def _loop_dependent(tile: Array, lead: int) -> Array:
+    raise InputError("a tile that changes in the loop is saved; accumulate it first")
+
+
+def evaluate_graph(
+    graph: KernelGraph, sizes: MappingABC[str, int], inputs: Sequence[Array], domain: Domain
+) -> tuple[Array, ...]:
+    """Outputs of a kernel graph with concrete mappings, for the given parallel sizes."""
+    values = list(inputs)
+    for node in graph.nodes:
+        operands = [values[v] for v in node.operands]
+        if isinstance(node, CustomNode):
+            if node.mapping is None:
+                raise InputError("the graph still has symbolic mappings; instantiate them first")
+            values += evaluate_block(node.block, node.mapping, sizes, operands, domain)
+        else:
+            rank = operands[0].ndim if operands else 0
+            values.append(evaluate_op(node.op, operands, rank, domain))
+    return tuple(values[v] for v in graph.outputs)

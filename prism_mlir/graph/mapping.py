@@ -1,0 +1,136 @@
+"""Concrete mappings: which data dim each parallel dim partitions, for every load and every saved tile.
+
+Given the loads' mappings, the partition of every other tile follows from the operators; ``tile_partitions`` derives it and
+refuses mappings whose tiles do not fit together for all sizes (paper, section 3.2).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping as MappingABC
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load
+from prism_mlir.graph.dims import operand_pairs
+from prism_mlir.graph.errors import InputError
+from prism_mlir.graph.ops import Kind, Op, Shape
+
+Partition = frozenset[str]  # parallel dims that cut a data dim
+WHOLE: Partition = frozenset()
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Mapping:
+    """Concrete imap, fmap and omap of a block graph.
+
+    imap[l][g]: data dim of load ``l`` that grid dim ``g`` partitions, -1 where the tile is replicated along it
+    fmap[l]:    data dim of load ``l`` that the loop partitions, -1 where every iteration loads the same tile
+    omap[o][g]: data dim of output ``o`` along which blocks of grid dim ``g`` are concatenated, -1 where all blocks of that
+                dim store the same tile
+    """
+
+    imap: tuple[tuple[int, ...], ...]
+    fmap: tuple[int, ...]
+    omap: tuple[tuple[int, ...], ...]
+
+    def __str__(self) -> str:
+        return f"imap={list(map(list, self.imap))} fmap={list(self.fmap)} omap={list(map(list, self.omap))}"
+
+
+def check_mapping(block: BlockGraph, mapping: Mapping) -> None:
+    """Constraints (1) and (2) of the paper, and that the mapping belongs to this graph. Raises :class:`InputError`."""
+    if len(mapping.imap) != len(block.loads) or len(mapping.fmap) != len(block.loads):
+        raise InputError(f"the mapping describes {len(mapping.imap)} loads, the graph has {len(block.loads)}")
+    if len(mapping.omap) != len(block.outputs):
+        raise InputError(f"the mapping describes {len(mapping.omap)} outputs, the graph has {len(block.outputs)}")
+    ranked = [(f"load {k}", row, len(block.shapes[k])) for k, row in zip(block.loads, mapping.imap, strict=True)]
+    ranked += [(f"output {o}", row, len(block.shapes[o])) for o, row in zip(block.outputs, mapping.omap, strict=True)]
+    for what, row, rank in ranked:
+        if len(row) != len(block.grid) or any(not -1 <= d < rank for d in row):
+            raise InputError(f"{what}: a map needs one data dim (or -1) for each of the grid dims {list(block.grid)}")
+        used = [d for d in row if d >= 0]
+        if len(set(used)) != len(used):
+            raise InputError(f"{what}: two grid dims partition data dim {max(used, key=used.count)}")
+    for k, dim in zip(block.loads, mapping.fmap, strict=True):
+        op = block.nodes[k].op
+        if not -1 <= dim < len(block.shapes[k]) or (dim >= 0 and (block.loop is None or _invariant(op))):
+            raise InputError(f"load {k}: fmap {dim} needs a loop, a load inside it, and a dim of the tensor")
+
+
+def _invariant(op: object) -> bool:
+    return isinstance(op, Load) and op.invariant
+
+
+def tile_partitions(block: BlockGraph, mapping: Mapping) -> tuple[tuple[Partition, ...], ...]:
+    """For every node and dim, the set of parallel dims that cut it.
+
+    Raises :class:`InputError` when two dims that must have equal size for all parallel sizes are cut differently, when a dim
+    of size 1 is cut, or when an omap does not put a tile's parts back together.
+    """
+    check_mapping(block, mapping)
+    parts: list[tuple[Partition, ...]] = []
+    loads = iter(zip(mapping.imap, mapping.fmap, strict=True))
+    for k, node in enumerate(block.nodes):
+        if isinstance(node.op, Load):
+            parts.append(_load_partition(block, k, *next(loads)))
+        elif isinstance(node.op, Accum):
+            parts.append(parts[node.operands[0]])
+        else:
+            parts.append(_operator_partition(block, k, node, node.op, parts))
+    for out, row in zip(block.outputs, mapping.omap, strict=True):
+        joined = _grid_partition(block, len(block.shapes[out]), row)
+        if joined != parts[out]:
+            raise InputError(f"output {out}: its omap joins {_show(joined)}, its tiles are cut as {_show(parts[out])}")
+    return tuple(parts)
+
+
+def _grid_partition(block: BlockGraph, rank: int, row: Sequence[int]) -> tuple[Partition, ...]:
+    return tuple(frozenset(p for p, d in zip(block.grid, row, strict=True) if d == dim) for dim in range(rank))
+
+
+def _load_partition(block: BlockGraph, k: int, imap: Sequence[int], fmap: int) -> tuple[Partition, ...]:
+    shape = block.shapes[k]
+    result = _grid_partition(block, len(shape), imap)
+    if fmap >= 0 and block.loop is not None:
+        result = tuple(p | {block.loop} if d == fmap else p for d, p in enumerate(result))
+    for d, p in enumerate(result):
+        if p and shape[d] == 1:
+            raise InputError(f"load {k}: dim {d} has size 1 and cannot be partitioned along {_show((p,))}")
+    return result
+
+
+def _operator_partition(
+    block: BlockGraph, k: int, node: BlockNode, op: Op, parts: Sequence[tuple[Partition, ...]]
+) -> tuple[Partition, ...]:
+    shape = block.shapes[k]
+    shapes = [block.shapes[v] for v in node.operands]
+    result: list[Partition | None] = [None] * len(shape)
+    for (i, d), (j, e) in operand_pairs(op, shapes, shape):
+        left = parts[node.operands[i]][d]
+        if j >= 0:
+            if left != parts[node.operands[j]][e]:
+                raise InputError(f"node {k} ({op}): {_show((left, parts[node.operands[j]][e]))} must be cut alike")
+        elif result[e] is None:
+            result[e] = left
+        elif result[e] != left:
+            raise InputError(f"node {k} ({op}): dim {e} is cut as {_show((left, result[e] or WHOLE))}")
+    if op.kind is Kind.RESHAPE and any(r is None for r, n in zip(result, shape, strict=True) if n != 1):
+        _check_reshape_whole(k, parts[node.operands[0]], result, shapes[0])
+    return tuple(WHOLE if r is None else r for r in result)
+
+
+def _check_reshape_whole(k: int, operand: Sequence[Partition], result: Sequence[object], shape: Shape) -> None:
+    kept = sum(r is not None for r in result)
+    cut = sum(bool(p) for p in operand)
+    if cut > kept:
+        raise InputError(f"node {k}: a reshape that merges or splits dims needs them whole in each tile")
+
+
+def _show(parts: Sequence[Partition]) -> str:
+    return " and ".join("{" + ",".join(sorted(p)) + "}" for p in parts)
+
+
+def tile_shape(shape: Shape, parts: Sequence[Partition], sizes: MappingABC[str, int]) -> Shape:
+    """The tile's shape at concrete sizes; a ragged last tile counts as whole (sizes are rounded up)."""
+    return tuple(-(-n // prod(sizes[p] for p in part)) for n, part in zip(shape, parts, strict=True))

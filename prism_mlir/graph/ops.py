@@ -1,0 +1,242 @@
+"""The operator table: one row says everything the project knows about an operator, except how it is lowered.
+
+An operator works on the last ``rank`` axes of its operands; axes in front of them are parallel dims (grid, loop) and are
+broadcast. Adding an operator means adding one row here, its lowering in ``codegen``, and its test.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+
+import numpy as np
+
+from prism_mlir.graph.errors import InputError
+from prism_mlir.graph.fields import Array, Domain
+from prism_mlir.graph.scalar_fn import ScalarFn
+
+Shape = tuple[int, ...]
+
+
+class Kind(StrEnum):
+    """Families of operators that search and proof treat alike."""
+
+    MATMUL = "matmul"
+    UNARY = "unary"
+    BINARY = "binary"
+    REDUCE = "reduce"
+    TRANSPOSE = "transpose"
+    RESHAPE = "reshape"
+    CONSTANT = "constant"
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Op:
+    """An operator with its attributes.
+
+    name:  row of :data:`OPS`
+    fn:    body of a ``unary``
+    dim:   dimension that ``sum`` and ``reduce_max`` reduce (non-negative; the result keeps it with size 1)
+    perm:  permutation of ``transpose``: result dim ``k`` is operand dim ``perm[k]``
+    shape: result shape of ``reshape`` and ``constant``
+    value: value of ``constant``
+    """
+
+    name: str
+    fn: ScalarFn | None = None
+    dim: int | None = None
+    perm: tuple[int, ...] | None = None
+    shape: Shape | None = None
+    value: float | None = None
+
+    @property
+    def spec(self) -> OpSpec:
+        """The operator's row. Raises :class:`InputError` for a name that has none."""
+        if self.name not in OPS:
+            raise InputError(f"unknown operator '{self.name}', known are {', '.join(OPS)}")
+        return OPS[self.name]
+
+    @property
+    def kind(self) -> Kind:
+        return self.spec.kind
+
+    @property
+    def sort_key(self) -> tuple[str, ...]:
+        """A total order over operators that does not depend on hashing."""
+        return (self.name, str(self.fn), str(self.dim), str(self.perm), str(self.shape), str(self.value))
+
+    def __str__(self) -> str:
+        attributes = [str(a) for a in (self.fn, self.dim, self.perm, self.shape, self.value) if a is not None]
+        return f"{self.name}[{'; '.join(attributes)}]" if attributes else self.name
+
+
+def unary(fn: ScalarFn | str) -> Op:
+    return Op("unary", fn=ScalarFn.parse(fn) if isinstance(fn, str) else fn)
+
+
+def sum_(dim: int) -> Op:
+    return Op("sum", dim=dim)
+
+
+def reduce_max(dim: int) -> Op:
+    return Op("reduce_max", dim=dim)
+
+
+def transpose(*perm: int) -> Op:
+    return Op("transpose", perm=perm)
+
+
+def reshape(*shape: int) -> Op:
+    return Op("reshape", shape=shape)
+
+
+def constant(value: float, shape: Shape) -> Op:
+    return Op("constant", value=value, shape=shape)
+
+
+MATMUL, ADD, SUB, MUL, DIV = Op("matmul"), Op("add"), Op("sub"), Op("mul"), Op("div")
+MAXIMUM, MINIMUM = Op("max"), Op("min")
+
+
+@dataclass(frozen=True, slots=True)
+class OpSpec:
+    """A row of the table.
+
+    shape:    result shape from operand shapes; raises :class:`InputError` where they do not fit
+    meaning:  the operator on arrays of a :class:`~prism_mlir.graph.fields.Domain`; data dims are the last axes
+    symbol:   constructor in the verifier's expression language
+    linear:   operand positions in which the operator is linear, all others held fixed
+    """
+
+    kind: Kind
+    arity: int
+    shape: Callable[[Op, Sequence[Shape]], Shape]
+    meaning: Callable[[Op, Sequence[Array], Domain], Array]
+    symbol: str
+    commutative: bool = False
+    associative: bool = False
+    linear: frozenset[int] = frozenset()
+
+
+def broadcast_shapes(op: Op, shapes: Sequence[Shape]) -> Shape:
+    """Elementwise result shape: equal ranks, and dims equal or 1."""
+    a, b = shapes
+    if len(a) != len(b):
+        raise InputError(f"{op.name} needs operands of equal rank, got {list(a)} and {list(b)}")
+    for x, y in zip(a, b, strict=True):
+        if x != y and 1 not in (x, y):
+            raise InputError(f"{op.name} cannot broadcast {list(a)} with {list(b)}")
+    return tuple(max(x, y) for x, y in zip(a, b, strict=True))
+
+
+def _matmul_shape(op: Op, shapes: Sequence[Shape]) -> Shape:
+    a, b = shapes
+    if len(a) != len(b) or len(a) < 2 or a[-1] != b[-2] or a[:-2] != b[:-2]:
+        raise InputError(f"matmul needs [.., m, k] x [.., k, n] with equal leading dims, got {list(a)} and {list(b)}")
+    return (*a[:-1], b[-1])
+
+
+def _reduce_shape(op: Op, shapes: Sequence[Shape]) -> Shape:
+    (a,) = shapes
+    if op.dim is None or not 0 <= op.dim < len(a):
+        raise InputError(f"{op.name} needs a dim between 0 and {len(a) - 1}, got {op.dim}")
+    return tuple(1 if k == op.dim else size for k, size in enumerate(a))
+
+
+def _transpose_shape(op: Op, shapes: Sequence[Shape]) -> Shape:
+    (a,) = shapes
+    if op.perm is None or sorted(op.perm) != list(range(len(a))):
+        raise InputError(f"transpose of rank {len(a)} needs a permutation of its dims, got {op.perm}")
+    return tuple(a[k] for k in op.perm)
+
+
+def _reshape_shape(op: Op, shapes: Sequence[Shape]) -> Shape:
+    (a,) = shapes
+    if op.shape is None or int(np.prod(op.shape)) != int(np.prod(a)):
+        raise InputError(f"reshape cannot turn {list(a)} into {list(op.shape or ())}")
+    return op.shape
+
+
+def _unary_shape(op: Op, shapes: Sequence[Shape]) -> Shape:
+    if op.fn is None:
+        raise InputError("unary needs a function")
+    return shapes[0]
+
+
+def _constant_shape(op: Op, shapes: Sequence[Shape]) -> Shape:
+    if op.shape is None or op.value is None:
+        raise InputError("constant needs a shape and a value")
+    return op.shape
+
+
+def _transpose(op: Op, a: Array) -> Array:
+    assert op.perm is not None
+    lead = a.ndim - len(op.perm)
+    return np.transpose(a, (*range(lead), *(lead + k for k in op.perm)))
+
+
+def _reduce_axis(op: Op, a: Array, rank: int) -> int:
+    assert op.dim is not None
+    return a.ndim - rank + op.dim
+
+
+def _unary_meaning(op: Op, a: Sequence[Array], k: Domain) -> Array:
+    assert op.fn is not None
+    return k.unary(op.fn, a[0])
+
+
+def _constant_meaning(op: Op, a: Sequence[Array], k: Domain) -> Array:
+    assert op.value is not None and op.shape is not None
+    return np.broadcast_to(k.constant(op.value), op.shape)
+
+
+def _unranked(op: Op, a: Sequence[Array], k: Domain) -> Array:
+    raise AssertionError(f"{op.name} depends on the rank: call evaluate_op")
+
+
+OPS: dict[str, OpSpec] = {
+    "matmul": OpSpec(Kind.MATMUL, 2, _matmul_shape, lambda op, a, k: k.matmul(*a), "Matmul", linear=frozenset({0, 1})),
+    "unary": OpSpec(Kind.UNARY, 1, _unary_shape, _unary_meaning, "Unary"),
+    "add": OpSpec(
+        Kind.BINARY, 2, broadcast_shapes, lambda op, a, k: k.add(*a), "Add", commutative=True, associative=True
+    ),
+    "sub": OpSpec(Kind.BINARY, 2, broadcast_shapes, lambda op, a, k: k.sub(*a), "Sub"),
+    "mul": OpSpec(
+        Kind.BINARY,
+        2,
+        broadcast_shapes,
+        lambda op, a, k: k.mul(*a),
+        "Mul",
+        commutative=True,
+        associative=True,
+        linear=frozenset({0, 1}),
+    ),
+    "div": OpSpec(Kind.BINARY, 2, broadcast_shapes, lambda op, a, k: k.div(*a), "Div", linear=frozenset({0})),
+    "max": OpSpec(
+        Kind.BINARY, 2, broadcast_shapes, lambda op, a, k: k.maximum(*a), "Max", commutative=True, associative=True
+    ),
+    "min": OpSpec(
+        Kind.BINARY, 2, broadcast_shapes, lambda op, a, k: k.minimum(*a), "Min", commutative=True, associative=True
+    ),
+    "sum": OpSpec(Kind.REDUCE, 1, _reduce_shape, _unranked, "Sum", linear=frozenset({0})),
+    "reduce_max": OpSpec(Kind.REDUCE, 1, _reduce_shape, _unranked, "ReduceMax"),
+    "transpose": OpSpec(
+        Kind.TRANSPOSE, 1, _transpose_shape, lambda op, a, k: _transpose(op, a[0]), "Transpose", linear=frozenset({0})
+    ),
+    "reshape": OpSpec(Kind.RESHAPE, 1, _reshape_shape, _unranked, "Reshape", linear=frozenset({0})),
+    "constant": OpSpec(Kind.CONSTANT, 0, _constant_shape, _constant_meaning, "Constant"),
+}
+
+
+def evaluate_op(op: Op, operands: Sequence[Array], rank: int, domain: Domain) -> Array:
+    """Apply an operator to arrays whose last ``rank`` axes are the operand's data dims."""
+    if op.name == "sum":
+        return domain.sum(operands[0], _reduce_axis(op, operands[0], rank))
+    if op.name == "reduce_max":
+        return domain.amax(operands[0], _reduce_axis(op, operands[0], rank))
+    if op.name == "reshape":
+        assert op.shape is not None
+        lead = operands[0].shape[: operands[0].ndim - rank]
+        return operands[0].reshape(*lead, *op.shape)
+    return op.spec.meaning(op, operands, domain)
