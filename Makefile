@@ -1,0 +1,46 @@
+# Two commands on a fresh machine: `make demo` and `make test`. They need python3 (3.11 or later) and make.
+#
+#   make demo         compile examples/rms_norm.mlir and show what was found, proved, chosen, emitted and checked
+#   make test         lint, types, lit tests, unit tests
+#   make test-extras  tests that need heavy optional wheels (torch, jax, ptxas, mlir-opt); what is missing is skipped by name
+#   make bench        every script in benchmarks/
+#   make docs         the reference pages in docs/reference
+#   make clean        caches and build outputs; the environment stays (`rm -r .venv` removes it)
+
+PYTHON ?= python3
+JOBS   ?= 2
+BIN    := .venv/bin
+
+.PHONY: demo test test-extras bench docs clean environment environment-extras
+.DEFAULT_GOAL := demo
+
+# The script decides whether there is anything to do: it compares pyproject.toml with what was installed.
+environment:
+	@$(PYTHON) .ci/environment.py test dev
+
+environment-extras:
+	@$(PYTHON) .ci/environment.py test dev --optional cuda jax torch extras
+
+demo: environment
+	$(BIN)/prism compile examples/rms_norm.mlir -o out/rms_norm --target sm_80
+
+test: environment
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lit -sv -j $(JOBS) test
+	$(BIN)/pytest -q -n $(JOBS) -m "not extras"
+
+test-extras: environment-extras
+	$(BIN)/lit -sv -j $(JOBS) test
+	$(BIN)/pytest -q -m extras
+
+bench: environment
+	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+
+docs: environment
+	$(BIN)/python docs/generate_reference.py
+
+clean:
+	rm -rf out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .lit_test_times.txt
+	find . -path ./.venv -prune -o \( -name __pycache__ -o -name Output \) -type d -exec rm -rf {} +
