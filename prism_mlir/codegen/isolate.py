@@ -6,6 +6,7 @@ shares everything already imported, and turns such an end into an exception that
 
 from __future__ import annotations
 
+import faulthandler
 import os
 import pickle
 import select
@@ -84,6 +85,7 @@ def _read_all(descriptor: int, deadline: float) -> bytes | None:
 def _child(function: Callable[[], object], writer: int, stderr: int) -> NoReturn:
     try:
         os.dup2(stderr, 2)
+        faulthandler.disable()  # the parent may have pointed it elsewhere
         try:
             answer = pickle.dumps((True, function()))
         except Exception as error:
