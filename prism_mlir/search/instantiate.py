@@ -1,0 +1,69 @@
+"""Mapping instantiation: from a symbolic graph to the graphs with concrete mappings worth proving (paper, section 3.4).
+
+A mapping must be correct for all parallel sizes, hence also when all sizes but one are 1. So each parallel dim's choice is
+tested alone first, and only choices that survive are combined. The test itself is handed in: search knows nothing of how
+correctness is decided.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+
+from prism_mlir.graph.block import BlockGraph
+from prism_mlir.graph.dims import DimClass
+from prism_mlir.graph.kernel import CustomNode, KernelGraph
+from prism_mlir.graph.symbols import GRID_NAMES
+from prism_mlir.search.dim_match import match_dims
+from prism_mlir.search.limits import Funnel
+from prism_mlir.search.mappings import Cut, MappingSpace, combine, mapping_space, to_mapping
+
+Accept = Callable[[KernelGraph, str], bool]
+"""Could a graph be correct when only the named parallel dim has a size above 1?"""
+
+
+def instantiate(
+    graph: KernelGraph,
+    accept: Accept,
+    funnel: Funnel,
+    input_dims: Sequence[Sequence[DimClass]] | None = None,
+    max_candidates: int = 100_000,
+) -> Iterator[KernelGraph]:
+    """Graphs with concrete mappings, in lexicographic order of their cuts.
+
+    The graph has one graph-defined operator with symbolic mappings. Grid dims that cut nothing are left out of the result;
+    a loop must cut something (a loop that repeats the same work is never worth having).
+    """
+    (node,) = graph.custom
+    space = mapping_space(node.block, match_dims(node.block, input_dims))
+    grid_cuts = [c for c in space.cuts(loop=False) if not c or _survives(graph, node, space, "x", c, accept, funnel)]
+    loop_cuts: list[Cut] = [()]
+    if node.block.loop is not None:
+        cuts = [c for c in space.cuts(loop=True) if c]
+        loop_cuts = [c for c in cuts if _survives(graph, node, space, node.block.loop, c, accept, funnel)]
+    for grid, loop in combine(grid_cuts, loop_cuts, len(node.block.grid)):
+        if funnel.counts["mappings"] >= max_candidates:
+            funnel.stop(f"candidates limit of {max_candidates}")
+            return
+        funnel.count("mappings")
+        yield _with_cuts(graph, node, space, [c for c in grid if c], loop)
+
+
+def _survives(
+    graph: KernelGraph, node: CustomNode, space: MappingSpace, dim: str, cut: Cut, accept: Accept, funnel: Funnel
+) -> bool:
+    funnel.count("cuts tested alone")
+    is_loop = dim == node.block.loop
+    alone = _with_cuts(graph, node, space, [] if is_loop else [cut], cut if is_loop else ())
+    if accept(alone, dim):
+        return True
+    funnel.count("cuts refuted alone")
+    return False
+
+
+def _with_cuts(
+    graph: KernelGraph, node: CustomNode, space: MappingSpace, grid: Sequence[Cut], loop: Cut
+) -> KernelGraph:
+    block: BlockGraph = replace(node.block, grid=GRID_NAMES[: len(grid)])
+    custom = replace(node, block=block, mapping=to_mapping(space, grid, loop))
+    return replace(graph, nodes=tuple(custom if n is node else n for n in graph.nodes))

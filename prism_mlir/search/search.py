@@ -1,0 +1,54 @@
+"""The search as one lazy stream: program in, graphs with concrete mappings out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+
+from prism_mlir.graph.dims import dim_classes
+from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.program import Program
+from prism_mlir.search.abstract import abstract_target
+from prism_mlir.search.generate import Generator
+from prism_mlir.search.instantiate import Accept, instantiate
+from prism_mlir.search.limits import Funnel, SearchLimits
+
+
+def search(
+    program: Program,
+    limits: SearchLimits,
+    funnel: Funnel,
+    accept: Accept,
+    clock: Callable[[], float] | None = None,
+) -> Iterator[KernelGraph]:
+    """Graphs that may compute the program, with concrete mappings, in an order that depends on nothing but the input.
+
+    accept: could a graph be correct when only the named parallel dim has a size above 1? (see ``instantiate``)
+    clock:  a monotonic clock in seconds, for ``limits.seconds``
+
+    Where no structure without invariant loads leads to a candidate, structures with them are searched as well.
+    """
+    deadline = None if limits.seconds is None or clock is None else clock() + limits.seconds
+    target = abstract_target(program)
+    if not target.saturated:
+        funnel.stop("abstract expressions did not saturate")
+        return
+    for invariant_loads in (False, True):
+        stage = replace(limits, invariant_loads=invariant_loads or limits.invariant_loads)
+        for structure in Generator(program, stage, funnel, target=target).run():
+            if deadline is not None and clock is not None and clock() > deadline:
+                funnel.stop(f"time limit of {limits.seconds} s")
+                return
+            yield from _mapped(program, structure, accept, funnel, limits)
+        if funnel.counts["mappings"] or limits.invariant_loads or not funnel.complete:
+            return
+
+
+def _mapped(
+    program: Program, structure: KernelGraph, accept: Accept, funnel: Funnel, limits: SearchLimits
+) -> Iterator[KernelGraph]:
+    before = funnel.counts["mappings"]
+    input_dims = dim_classes(program).of[: len(program.inputs)]
+    yield from instantiate(structure, accept, funnel, input_dims, limits.candidates)
+    if funnel.counts["mappings"] == before:
+        funnel.count("structures without a mapping")
