@@ -1,0 +1,79 @@
+"""What a placed block asks of an SM: pieces of work for warps, registers, and how many blocks fit at a time."""
+
+from __future__ import annotations
+
+from math import prod
+
+from prism_mlir.graph.block import BlockGraph
+from prism_mlir.graph.footprint import Placement, Product, contiguous_dim
+from prism_mlir.graph.kernel import CustomNode, KernelGraph
+from prism_mlir.graph.ops import Shape
+from prism_mlir.graph.program import Program, row_major
+from prism_mlir.tune.targets import Target
+
+LANES = 32
+MMA_ROWS, MMA_COLUMNS, MMA_DEPTH = 16, 8, 16  # mma.sync.m16n8k16 (PTX ISA, "mma")
+BASE_REGISTERS = 40  # addresses, loop counters, fragments in flight
+
+
+def granules(product: Product) -> int:
+    """Pieces of a product's result that warps share out: fragments of 16 x 8, or groups of 32 elements without mma."""
+    if not product.on_tensor_cores:
+        return _ceil(product.batch * product.m * product.n, LANES)
+    rows, columns = (product.n, product.m) if product.transposed else (product.m, product.n)
+    return product.batch * _ceil(rows, MMA_ROWS) * _ceil(columns, MMA_COLUMNS)
+
+
+def executed_fma(product: Product) -> int:
+    """Multiply-adds of one execution of a product, with the padding that tensor cores compute along."""
+    if not product.on_tensor_cores:
+        return product.batch * product.m * product.n * product.k
+    return granules(product) * MMA_ROWS * MMA_COLUMNS * _ceil(product.k, MMA_DEPTH) * MMA_DEPTH
+
+
+def warp_units(placement: Placement) -> int:
+    """Pieces of work of the block's largest task: beyond this, a further warp would have nothing to do."""
+    if placement.products:
+        return max(granules(p) for p in placement.products.values())
+    return max(_ceil(prod(tile), LANES) for tile in placement.tiles)
+
+
+def registers_per_thread(placement: Placement, warps: int) -> int:
+    """Estimate of 32-bit registers a thread needs: the tiles held in registers, and a constant."""
+    held = sum(_ceil(granules(p), warps) * _granule_registers(p) for p in placement.held.values())
+    return BASE_REGISTERS + held
+
+
+def resident_blocks(shared: int, registers: int, warps: int, target: Target) -> int:
+    """Blocks an SM holds at a time (CUDA programming guide, "occupancy"); 1 where even one is too much."""
+    threads = warps * LANES
+    return max(
+        1,
+        min(
+            target.shared_per_sm // (shared + target.shared_reserved),
+            target.registers // (registers * threads),
+            target.threads_per_sm // threads,
+            target.blocks_per_sm,
+        ),
+    )
+
+
+def operand_strides(graph: KernelGraph, node: CustomNode, program: Program | None) -> tuple[tuple[int, ...], ...]:
+    """Strides, in elements, of the tensors a graph-defined operator reads: as the program says, or row-major."""
+    known = () if program is None else tuple(i.strides for i in program.inputs)
+    return tuple(known[v] if v < len(known) else row_major(graph.shapes[v]) for v in node.operands)
+
+
+def row_bytes(block: BlockGraph, source: int, tile: Shape, strides: tuple[int, ...]) -> int:
+    """Bytes that lie side by side in a tile of an input."""
+    tensor = block.inputs[source]
+    return tile[contiguous_dim(tensor.shape, strides)] * tensor.dtype.bytes
+
+
+def _granule_registers(product: Product) -> int:
+    """f32 values of one granule in each lane."""
+    return MMA_ROWS * MMA_COLUMNS // LANES if product.on_tensor_cores else 1
+
+
+def _ceil(a: int, b: int) -> int:
+    return -(-a // b)
