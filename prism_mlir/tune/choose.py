@@ -13,7 +13,7 @@ from prism_mlir.tune.cost import Cost, cost
 from prism_mlir.tune.parameters import Sample, sample
 from prism_mlir.tune.targets import Target
 
-DEFAULT_SAMPLES = 2000
+DEFAULT_SAMPLES = 1000
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,7 +47,8 @@ class KernelCost:
     dram_bytes:         compulsory bytes, and re-reads that miss L2
     l2_bytes:           bytes of every tile that is loaded or saved
     in_flight_bytes:    bytes that copies keep in flight on one SM
-    tail_us:            time lost because the last wave is not full
+    tail_us:            time lost because the last wave is not full (part of ``sm_us``)
+    serial_us:          copying that computing waits for: with one stage, only other resident blocks overlap the two
     limiter:            ``dram``, ``l2``, ``tensor``, ``fma``, ``shared`` or ``latency``
     """
 
@@ -66,12 +67,13 @@ class KernelCost:
     l2_us: float
     sm_us: float
     tail_us: float
+    serial_us: float
     limiter: str
 
     @property
     def total_us(self) -> float:
         """Without the launch."""
-        return max(self.dram_us, self.l2_us, self.sm_us)
+        return max(self.dram_us, self.l2_us, self.sm_us) + self.serial_us
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,7 @@ def _block_cost(kernel: _Kernel, target: Target) -> KernelCost:
         dram_us=dram_us,
         l2_us=l2_us,
         sm_us=sm_us,
+        serial_us=min(sm_us, max(dram_us, l2_us)) / resident if kernel.schedule.stages == 1 else 0.0,
         tail_us=max(0.0, sm_us - _even_time(work, blocks, resident, warps, target)),
         limiter=max((sm_us, pipe), (l2_us, "l2"), (dram_us, "dram"))[1],
     )
@@ -349,5 +352,6 @@ def _library_cost(graph: KernelGraph, node: LibraryNode, value: int, target: Tar
         l2_us=l2_us,
         sm_us=sm_us,
         tail_us=0.0,
+        serial_us=0.0,
         limiter=max((sm_us, "tensor" if product else "fma"), (l2_us, "l2"), (dram_us, "dram"))[1],
     )

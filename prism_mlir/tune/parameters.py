@@ -10,9 +10,10 @@ from __future__ import annotations
 import random
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, lru_cache
 from itertools import product
 from math import gcd, prod
 
@@ -20,7 +21,8 @@ from prism_mlir.graph.block import BlockGraph, Load
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.footprint import Placement, ScheduleError, contiguous_dim, place
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
-from prism_mlir.graph.mapping import Mapping, Partition, tile_partitions
+from prism_mlir.graph.mapping import Mapping, Partition, tile_partitions, tile_shape
+from prism_mlir.graph.ops import Shape
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule, ScheduledGraph
 from prism_mlir.tune.occupancy import (
@@ -61,13 +63,13 @@ class ParameterSpace:
         """All raw points, in a fixed order."""
         names = [name for name, _ in self.sizes]
         for values in product(*(v for _, v in self.sizes)):
-            for warps, stages in product(self.warps, self.stages):
+            for stages, warps in product(self.stages, self.warps):
                 yield Schedule.of(dict(zip(names, values, strict=True)), warps, stages)
 
     def point(self, index: int) -> Schedule:
         """The raw point number ``index`` of the same order."""
-        index, stage = divmod(index, len(self.stages))
         index, warp = divmod(index, len(self.warps))
+        index, stage = divmod(index, len(self.stages))
         chosen: dict[str, int] = {}
         for name, values in reversed(self.sizes):
             index, digit = divmod(index, len(values))
@@ -77,23 +79,37 @@ class ParameterSpace:
     @cached_property
     def blocks(self) -> tuple[_Block, ...]:
         """What does not depend on the sizes, of each graph-defined operator."""
-        return tuple(
-            _Block(
-                n.block,
-                _mapping(n),
-                tile_partitions(n.block, _mapping(n)),
-                operand_strides(self.graph, n, self.program),
-            )
-            for n in self.graph.custom
-        )
+        return tuple(_block(self.graph, node, self.program) for node in self.graph.custom)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Block:
+    """A graph-defined operator with what its schedules share. ``whole`` is its placement when nothing is cut."""
+
     block: BlockGraph
     mapping: Mapping
     parts: tuple[tuple[Partition, ...], ...]
     strides: tuple[tuple[int, ...], ...]
+    whole: Placement
+
+    def tile(self, node: int, sizes: MappingABC[str, int]) -> Shape:
+        return tile_shape(self.block.shapes[node], self.parts[node], sizes)
+
+    @cached_property
+    def placed(self) -> Callable[[tuple[tuple[str, int], ...], int], Placement]:
+        """Placement by sizes and stages; points that differ in warps alone share it."""
+
+        @lru_cache(maxsize=64)
+        def placed(sizes: tuple[tuple[str, int], ...], stages: int) -> Placement:
+            return place(self.block, self.mapping, dict(sizes), stages, self.strides)
+
+        return placed
+
+
+def _block(graph: KernelGraph, node: CustomNode, program: Program | None) -> _Block:
+    mapping, strides = _mapping(node), operand_strides(graph, node, program)
+    whole = place(node.block, mapping, dict.fromkeys(node.block.parallel_dims, 1), 1, strides)
+    return _Block(node.block, mapping, tile_partitions(node.block, mapping), strides, whole)
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,23 +169,19 @@ def part_counts(size: int) -> tuple[int, ...]:
 
 
 def rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str | None:
-    """The first rule that a point breaks on a target; ``None`` for a valid point."""
-    sizes = schedule.size_of
-    for known in space.blocks:
-        reason = _launch_rejection(known, schedule, target)
-        if reason is not None:
-            return reason
-        try:
-            placement = place(known.block, known.mapping, sizes, schedule.stages, known.strides)
-        except ScheduleError as error:
-            return error.message
-        reason = (
-            _copy_rejection(known, placement)
-            or _matmul_rejection(known.block, placement)
-            or _capacity_rejection(placement, schedule, target)
-        )
-        if reason is not None:
-            return reason
+    """The first rule that a point breaks on a target; ``None`` for a valid point. Cheap rules come first."""
+    try:
+        for known in space.blocks:
+            reason = (
+                _launch_rejection(known, schedule, target)
+                or _copy_rejection(known, schedule)
+                or _matmul_rejection(known, schedule)
+                or _capacity_rejection(known.placed(schedule.sizes, schedule.stages), schedule, target)
+            )
+            if reason is not None:
+                return reason
+    except ScheduleError as error:
+        return error.message
     return None
 
 
@@ -187,11 +199,11 @@ def _launch_rejection(known: _Block, schedule: Schedule, target: Target) -> str 
     return None
 
 
-def _copy_rejection(known: _Block, placement: Placement) -> str | None:
+def _copy_rejection(known: _Block, schedule: Schedule) -> str | None:
     """A cut contiguous dim leaves rows that asynchronous copies can move: a multiple of 16 bytes."""
-    block = known.block
+    block, sizes = known.block, schedule.size_of
     for k in block.loads:
-        op, tile = block.nodes[k].op, placement.tiles[k]
+        op, tile = block.nodes[k].op, known.tile(k, sizes)
         assert isinstance(op, Load)
         strides = known.strides[op.source]
         inner = contiguous_dim(block.shapes[k], strides)
@@ -200,15 +212,16 @@ def _copy_rejection(known: _Block, placement: Placement) -> str | None:
     return None
 
 
-def _matmul_rejection(block: BlockGraph, placement: Placement) -> str | None:
+def _matmul_rejection(known: _Block, schedule: Schedule) -> str | None:
     """Cut dims of a product are whole tensor-core granules; a dim that nothing cuts is padded instead."""
-    for node, tile in placement.products.items():
-        if not tile.on_tensor_cores:
+    block, sizes = known.block, schedule.size_of
+    for node, whole in known.whole.products.items():
+        if not whole.on_tensor_cores:
             continue
-        left, right = (block.shapes[v] for v in block.nodes[node].operands)
+        left, right = (known.tile(v, sizes) for v in block.nodes[node].operands)
         m, n, k = (
-            0 if part == whole else part  # 0 is a multiple of everything
-            for part, whole in ((tile.m, left[-2]), (tile.n, right[-1]), (tile.k, left[-1]))
+            0 if part == uncut else part  # 0 is a multiple of everything
+            for part, uncut in ((left[-2], whole.m), (right[-1], whole.n), (left[-1], whole.k))
         )
         upright = m % MMA_ROWS == 0 and n % MMA_COLUMNS == 0
         sideways = m % MMA_COLUMNS == 0 and n % MMA_ROWS == 0
@@ -220,11 +233,11 @@ def _matmul_rejection(block: BlockGraph, placement: Placement) -> str | None:
 def _capacity_rejection(placement: Placement, schedule: Schedule, target: Target) -> str | None:
     if schedule.warps > max(1, warp_units(placement)):
         return "a warp without work"
+    if placement.shared_bytes > target.shared_per_block:
+        return "too much shared memory"
     registers = registers_per_thread(placement, schedule.warps)
     if registers > target.registers_per_thread or registers * schedule.warps * LANES > target.registers:
         return "too many registers"
-    if placement.shared_bytes > target.shared_per_block:
-        return "too much shared memory"
     return None
 
 
