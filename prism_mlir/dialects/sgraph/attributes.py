@@ -1,0 +1,354 @@
+"""Attributes of the sgraph dialect: mappings, parallel dims, recorded equalities, views of arguments, provenance."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from xdsl.ir import Data
+from xdsl.irdl import irdl_attr_definition
+from xdsl.parser import AttrParser
+from xdsl.printer import Printer
+
+from prism_mlir.dialects.sgraph.types import parse_tensor_dim
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.schedule import Schedule
+
+_T = TypeVar("_T")
+
+Relation = tuple[tuple[str, int], ...]
+"""A concrete map: (parallel dim, data dim) pairs. A parallel dim that is absent replicates the tile."""
+
+
+@irdl_attr_definition
+class MapAttr(Data[Relation | None]):
+    """An imap, fmap or omap.
+
+    ``#sgraph.map<m>``        the Boolean variables m[T,d,p] of the paper, not chosen yet
+    ``#sgraph.map<{x -> 0}>`` chosen: grid dim x partitions data dim 0, every other grid dim replicates the tile
+
+    As a relation it can also say what constraints (1) and (2) of the paper forbid, so that a verifier can refuse it.
+    """
+
+    name = "sgraph.map"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Relation | None:
+        with parser.in_angle_brackets():
+            return parse_map(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            print_map(printer, self.data)
+
+    @property
+    def is_symbolic(self) -> bool:
+        return self.data is None
+
+
+def parse_map(parser: AttrParser) -> Relation | None:
+    """``m`` or ``{x -> 0, y -> 1}``."""
+    if parser.parse_optional_keyword("m") is not None:
+        return None
+
+    def pair() -> tuple[str, int]:
+        name = parser.parse_identifier(context_msg=" for a parallel dim")
+        parser.parse_characters("->", " between a parallel dim and the data dim it partitions")
+        return name, parser.parse_integer(allow_boolean=False, allow_negative=False, context_msg=" for a data dim")
+
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.BRACES, pair, " in a map, or m"))
+
+
+def print_map(printer: Printer, relation: Relation | None) -> None:
+    if relation is None:
+        printer.print_string("m")
+    else:
+        printer.print_string("{" + ", ".join(f"{p} -> {d}" for p, d in relation) + "}")
+
+
+ParallelDims = tuple[tuple[str, int | None], ...]
+"""Parallel dims in order, each with its size; ``None`` where the size is the symbol d_p."""
+
+
+@irdl_attr_definition
+class DimsAttr(Data[ParallelDims]):
+    """``#sgraph.dims<{x = d_x, y = 64}>``: parallel dims and their sizes (numbers of parts), symbolic or chosen."""
+
+    name = "sgraph.dims"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> ParallelDims:
+        with parser.in_angle_brackets():
+            return parse_dims(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            print_dims(printer, self.data)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(name for name, _ in self.data)
+
+
+def parse_dims(parser: AttrParser) -> ParallelDims:
+    def entry() -> tuple[str, int | None]:
+        name = parser.parse_identifier(context_msg=" for a parallel dim")
+        parser.parse_characters("=", f" and the size of {name}")
+        size = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
+        if size is None:
+            symbol = f"d_{name}"
+            if parser.parse_optional_characters(symbol) is None:
+                parser.raise_error(f"the size of {name} is a number or the symbol {symbol}")
+        return name, size
+
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.BRACES, entry, " in parallel dims"))
+
+
+def print_dims(printer: Printer, dims: ParallelDims) -> None:
+    entries = (f"{name} = {f'd_{name}' if size is None else size}" for name, size in dims)
+    printer.print_string("{" + ", ".join(entries) + "}")
+
+
+TileRef = tuple[str | int, int]
+"""(tensor, dim) of a loaded tensor, or (node, dim) of any other node of the block graph, counted from 0."""
+
+Equalities = tuple[tuple[TileRef, TileRef], ...]
+
+
+@irdl_attr_definition
+class EqualitiesAttr(Data[Equalities]):
+    """``#sgraph.equalities<[sigma(X,1) = sigma(W,0)]>``: dims that every parallel dim cuts alike (paper, section 3.2)."""
+
+    name = "sgraph.equalities"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Equalities:
+        with parser.in_angle_brackets():
+            return parse_equalities(parser)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            print_equalities(printer, self.data)
+
+
+def parse_equalities(parser: AttrParser) -> Equalities:
+    def reference() -> TileRef:
+        parser.parse_characters("sigma")
+        parser.parse_characters("(", " after sigma")
+        node = parser.parse_optional_integer(allow_boolean=False, allow_negative=False)
+        if node is None:
+            return parse_tensor_dim(parser)
+        parser.parse_characters(",", " between node and dim")
+        dim = parser.parse_integer(allow_boolean=False, allow_negative=False, context_msg=" for a dim")
+        parser.parse_characters(")")
+        return node, dim
+
+    def equality() -> tuple[TileRef, TileRef]:
+        left = reference()
+        parser.parse_characters("=", " between two sigmas")
+        return left, reference()
+
+    return tuple(parser.parse_comma_separated_list(parser.Delimiter.SQUARE, equality, " in equalities"))
+
+
+def print_equalities(printer: Printer, equalities: Equalities) -> None:
+    def reference(ref: TileRef) -> None:
+        tensor, dim = ref
+        printer.print_string("sigma(")
+        if isinstance(tensor, str):
+            printer.print_identifier_or_string_literal(tensor)
+        else:
+            printer.print_string(str(tensor))
+        printer.print_string(f",{dim})")
+
+    def equality(pair: tuple[TileRef, TileRef]) -> None:
+        reference(pair[0])
+        printer.print_string(" = ")
+        reference(pair[1])
+
+    with printer.in_square_brackets():
+        printer.print_list(equalities, equality)
+
+
+@dataclass(frozen=True, slots=True)
+class InputView:
+    """Where a program input comes from, see :class:`~prism_mlir.graph.program.ProgramInput`.
+
+    Exactly one of ``arg`` (position of the function argument) and ``data`` (bytes of a constant) is given.
+    """
+
+    name: str
+    arg: int | None
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int = 0
+    data: bytes | None = None
+
+
+@irdl_attr_definition
+class InputAttr(Data[InputView]):
+    """``#sgraph.input<"K", arg 1, shape [16, 1024], strides [1, 1024], offset 0>``: a strided view of an argument.
+
+    A constant has ``data "<bytes in hex>"`` in place of ``arg N``.
+    """
+
+    name = "sgraph.input"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> InputView:
+        with parser.in_angle_brackets():
+            name = parser.parse_str_literal(" for the input's name")
+            parser.parse_characters(",")
+            return parse_view(parser, name)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.data.name)
+            printer.print_string(", ")
+            print_view(printer, self.data)
+
+
+def parse_view(parser: AttrParser, name: str) -> InputView:
+    arg, data = None, None
+    if parser.parse_optional_keyword("data") is not None:
+        data = _parse_hex(parser)
+    else:
+        parser.parse_keyword("arg", " or data")
+        arg = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    shape, strides = _named_list(parser, "shape"), _named_list(parser, "strides")
+    parser.parse_characters(",")
+    parser.parse_keyword("offset")
+    return InputView(name, arg, shape, strides, parser.parse_integer(allow_boolean=False), data)
+
+
+def print_view(printer: Printer, view: InputView) -> None:
+    source = f"arg {view.arg}" if view.data is None else f'data "{view.data.hex()}"'
+    printer.print_string(
+        f"{source}, shape {list(view.shape)}, strides {list(view.strides)}, offset {view.offset}",
+    )
+
+
+def _parse_hex(parser: AttrParser) -> bytes:
+    position = parser.pos
+    text = parser.parse_str_literal(" for the constant's bytes in hex")
+    try:
+        return bytes.fromhex(text)
+    except ValueError:
+        parser.raise_error("data wants bytes in hex", position, position + 1)
+
+
+def _named_list(parser: AttrParser, keyword: str) -> tuple[int, ...]:
+    parser.parse_characters(",")
+    parser.parse_keyword(keyword)
+    return tuple(
+        parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parser.parse_integer(allow_boolean=False))
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class OutputView:
+    """How a program's result lies in the contiguous function result, see ``graph.program.ProgramOutput``."""
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+@irdl_attr_definition
+class OutputAttr(Data[OutputView]):
+    """``#sgraph.output<"out", f16, shape [16, 8], strides [8, 1]>``: how a result is stored."""
+
+    name = "sgraph.output"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> OutputView:
+        with parser.in_angle_brackets():
+            name = parser.parse_str_literal(" for the output's name")
+            parser.parse_characters(",")
+            return parse_output_storage(parser, name)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string_literal(self.data.name)
+            printer.print_string(", ")
+            print_output_storage(printer, self.data)
+
+
+def parse_output_storage(parser: AttrParser, name: str) -> OutputView:
+    """``f16, shape [16, 8], strides [8, 1]``."""
+    position = parser.pos
+    dtype = parser.parse_identifier(context_msg=" for an element type")
+    if dtype not in list(DType):
+        parser.raise_error(f"element type is one of {', '.join(DType)}", position, position + len(dtype))
+    return OutputView(name, DType(dtype), _named_list(parser, "shape"), _named_list(parser, "strides"))
+
+
+def print_output_storage(printer: Printer, view: OutputView) -> None:
+    printer.print_string(f"{view.dtype}, shape {list(view.shape)}, strides {list(view.strides)}")
+
+
+VERDICTS = ("proved", "refuted", "unknown")
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictNote:
+    """What verification found: one of :data:`VERDICTS`, and why, in one line."""
+
+    status: str
+    detail: str = ""
+
+
+@irdl_attr_definition
+class VerdictAttr(Data[VerdictNote]):
+    """``#sgraph.verdict<proved>`` or ``#sgraph.verdict<refuted, "why">``."""
+
+    name = "sgraph.verdict"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> VerdictNote:
+        with parser.in_angle_brackets():
+            status = parser.parse_keyword_in(VERDICTS)
+            detail = "" if parser.parse_optional_characters(",") is None else parser.parse_str_literal()
+        return VerdictNote(status, detail)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            printer.print_string(self.data.status)
+            if self.data.detail:
+                printer.print_string(", ")
+                printer.print_string_literal(self.data.detail)
+
+
+@irdl_attr_definition
+class ScheduleAttr(Data[Schedule]):
+    """``#sgraph.schedule<{i = 64, x = 64}, warps 4, stages 2>``: the chosen sizes and launch parameters."""
+
+    name = "sgraph.schedule"
+
+    @classmethod
+    def parse_parameter(cls, parser: AttrParser) -> Schedule:
+        with parser.in_angle_brackets():
+            sizes = dict(parse_dims(parser))
+            missing = [name for name, size in sizes.items() if size is None]
+            if missing:
+                parser.raise_error(f"a schedule gives every parallel dim a number, {missing[0]} has none")
+            warps, stages = _keyword_integer(parser, "warps"), _keyword_integer(parser, "stages")
+        return Schedule.of({name: size for name, size in sizes.items() if size is not None}, warps, stages)
+
+    def print_parameter(self, printer: Printer) -> None:
+        with printer.in_angle_brackets():
+            print_dims(printer, self.data.sizes)
+            printer.print_string(f", warps {self.data.warps}, stages {self.data.stages}")
+
+
+def _keyword_integer(parser: AttrParser, keyword: str) -> int:
+    parser.parse_characters(",")
+    parser.parse_keyword(keyword)
+    return parser.parse_integer(allow_boolean=False, allow_negative=False)
+
+
+def optional_clause(parser: AttrParser, keyword: str, parse: Callable[[AttrParser], _T]) -> _T | None:
+    """``parse`` what follows ``keyword``, if it is there."""
+    return None if parser.parse_optional_keyword(keyword) is None else parse(parser)
