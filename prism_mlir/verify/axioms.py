@@ -1,0 +1,35 @@
+"""The axiom sets, and the hash that names one in a verdict."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+
+from prism_mlir.graph.errors import InputError
+from prism_mlir.verify.axioms_algebra import ALGEBRA_RULES
+from prism_mlir.verify.axioms_parallel import PARALLEL_RULES
+from prism_mlir.verify.axioms_reduction import REDUCTION_RULES
+from prism_mlir.verify.rule import Rule
+
+ALL_RULES: tuple[Rule, ...] = (*ALGEBRA_RULES, *PARALLEL_RULES, *REDUCTION_RULES)
+
+DEFAULT_GROUPS = ("core", "commute", "commutativity", "mul-associativity", "add-associativity", "fractions")
+"""On by default: what the paper lists, and the arithmetic that search itself assumes when it prunes (abstract expressions):
+add and mul commute and associate, and quotients are rearranged. Off: max and min associativity, distributivity, and laws of
+known functions (``exp``, ``square``, ``twice``), which exact evaluation cannot see."""
+
+
+def select(groups: Iterable[str] = DEFAULT_GROUPS) -> tuple[Rule, ...]:
+    """The axioms of the named groups, in their order. Raises :class:`InputError` for an unknown group."""
+    wanted, known = set(groups), {r.group for r in ALL_RULES}
+    if wanted - known:
+        raise InputError(f"no axioms called '{min(wanted - known)}', known are {', '.join(sorted(known))}")
+    return tuple(r for r in ALL_RULES if r.group in wanted)
+
+
+def axiom_hash(rules: Iterable[Rule]) -> str:
+    """16 hexadecimal digits that name a set of axioms, whatever their order."""
+    return hashlib.sha256(repr(sorted(map(repr, rules))).encode()).hexdigest()[:16]
+
+
+DEFAULT = select()
