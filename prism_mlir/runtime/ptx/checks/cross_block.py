@@ -1,0 +1,130 @@
+"""Conflicts between blocks in global memory, and reads of output buffers that nothing wrote.
+
+Blocks of one launch run in any order, so a cell that two blocks write, or that one writes and another one reads, has no defined
+value unless the accesses are atomic (or volatile, relaxed, acquire, release). A cell is the narrowest access that the kernel
+makes to the buffer. Each cell remembers who wrote it and who read it: 0 nobody, b + 1 block b, MANY several blocks.
+Atomic writers are remembered with the ATOMIC bit.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_mlir.runtime.ptx.checks.report import Site, report
+from prism_mlir.runtime.ptx.state import State, unflatten
+
+if TYPE_CHECKING:
+    from prism_mlir.runtime.ptx.memory import Buffer
+
+MANY = (1 << 30) - 1
+ATOMIC = 1 << 30
+Index = npt.NDArray[np.int64]
+
+
+class BlockShadow:
+    """Shadow of one global buffer for a whole launch. ``poisoned``: its content starts uninitialised."""
+
+    def __init__(self, buffer: Buffer, cell_bytes: int, poisoned: bool) -> None:
+        cells = -(-buffer.size // cell_bytes)
+        self.buffer = buffer
+        self.cell_bytes = cell_bytes
+        self.poisoned = poisoned
+        self.writer = np.zeros(cells, dtype=np.int32)
+        self.reader = np.zeros(cells, dtype=np.int32)
+
+    def read(self, st: State, site: Site, cell: Index, lane: Index | None, strong: bool) -> None:
+        """A load of ``cell[i]`` by ``lane[i]`` (None: lane i)."""
+        writer = self.writer.take(cell)
+        if self.poisoned and st.checks.uninitialised and not writer.all():
+            self._uninitialised(st, site, writer, cell, lane)
+        if not st.checks.cross_block or strong:
+            return
+        block = self._blocks(st, lane)
+        self._conflict(st, site, (writer != 0) & ((writer & MANY) != block), writer, cell, lane, "reads", "wrote")
+        old = self.reader.take(cell)
+        new = np.where((old == 0) | (old == block), block, MANY)
+        self.reader[cell] = new
+        lost = self.reader.take(cell) != new
+        if lost.any():
+            self.reader[cell[lost]] = MANY
+
+    def write(self, st: State, site: Site, cell: Index, lane: Index | None, strong: bool) -> None:
+        """A store to ``cell[i]`` by ``lane[i]``; ``strong`` ones (atomics and their like) do not conflict with each other."""
+        block = self._blocks(st, lane)
+        if not st.checks.cross_block:
+            self.writer[cell] = block
+            return
+        writer = self.writer.take(cell)
+        other = (writer != 0) & ((writer & MANY) != block)
+        if strong:
+            other &= (writer & ATOMIC) == 0
+        self._conflict(st, site, other, writer, cell, lane, "writes", "wrote")
+        reader = self.reader.take(cell)
+        self._conflict(st, site, (reader != 0) & (reader != block), reader, cell, lane, "writes", "read")
+        if strong:
+            self._mark_strong(cell, writer, block)
+            return
+        self.writer[cell] = block
+        seen = self.writer.take(cell)
+        self._conflict(st, site, seen != block, seen, cell, lane, "writes", "wrote")
+
+    def _mark_strong(self, cell: Index, writer: npt.NDArray[np.int32], block: npt.NDArray[np.int32]) -> None:
+        mine = (writer == 0) | ((writer & MANY) == block)
+        new = np.where(mine, block, MANY) | ATOMIC
+        self.writer[cell] = new
+        lost = self.writer.take(cell) != new
+        if lost.any():
+            self.writer[cell[lost]] = MANY | ATOMIC
+
+    @staticmethod
+    def _blocks(st: State, lane: Index | None) -> npt.NDArray[np.int32]:
+        return st.lane_gblock if lane is None else st.lane_gblock[lane]
+
+    def _name(self, cell: int) -> str:
+        return f"{self.buffer.name}+{cell * self.cell_bytes}"
+
+    def _uninitialised(
+        self, st: State, site: Site, writer: npt.NDArray[np.int32], cell: Index, lane: Index | None
+    ) -> None:
+        bad = np.flatnonzero(writer == 0)
+        i = int(bad[0])
+        raise report(
+            st,
+            "uninitialised",
+            site,
+            f"'{self.buffer.name}' is an output whose content starts undefined, and nothing has written what is read here",
+            lanes=[i if lane is None else int(lane[i])],
+            address=self._name(int(cell[i])),
+            total=int(bad.size),
+            hint="write the element first, or do not declare the buffer an output",
+        )
+
+    def _conflict(
+        self,
+        st: State,
+        site: Site,
+        bad: npt.NDArray[np.bool_],
+        who: npt.NDArray[np.int32],
+        cell: Index,
+        lane: Index | None,
+        now: str,
+        then: str,
+    ) -> None:
+        if not bad.any():
+            return
+        i = int(np.flatnonzero(bad)[0])
+        owner = int(who[i]) & MANY
+        other = "several other blocks" if owner == MANY else f"block {unflatten(owner - 1, st.grid)}"
+        raise report(
+            st,
+            "cross_block",
+            site,
+            f"this block {now} global memory that {other} of the same launch {then}",
+            lanes=[i if lane is None else int(lane[i])],
+            address=self._name(int(cell[i])),
+            total=int(np.count_nonzero(bad)),
+            hint="give each block its own elements, use atom/red, or split the kernel in two",
+        )

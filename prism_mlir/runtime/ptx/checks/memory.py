@@ -1,0 +1,64 @@
+"""Reports about addresses: outside every allocation, or not a multiple of the access width."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_mlir.runtime.ptx.checks.report import Site, report
+from prism_mlir.runtime.ptx.errors import CheckError
+from prism_mlir.runtime.ptx.state import State
+
+Index = npt.NDArray[np.int64]
+
+
+def _lane(st: State, lane: Index | None, i: int) -> int:
+    """The lane of access ``i``; an address that is the same for all lanes is reported for the first live one."""
+    if lane is not None:
+        return int(lane[i])
+    return i if st.live[i] else int(np.flatnonzero(st.live)[0])
+
+
+def address_error(
+    st: State,
+    site: Site,
+    at: Index,
+    lane: Index | None,
+    width: int,
+    inside: npt.NDArray[np.bool_],
+    name: Callable[[int], str],
+    space: str,
+) -> CheckError:
+    """Some of ``at`` are not ``inside`` any allocation, or are in read-only memory."""
+    bad = np.flatnonzero(~inside)
+    i = int(bad[0])
+    return report(
+        st,
+        "bounds",
+        site,
+        f"access of {width} bytes outside of every {space} allocation that may be used this way",
+        lanes=[_lane(st, lane, i)],
+        address=name(int(at[i])),
+        total=int(bad.size),
+        hint="predicate the access on the index, or correct the size of the buffer or the launch",
+    )
+
+
+def alignment_error(
+    st: State, site: Site, at: Index, lane: Index | None, width: int, name: Callable[[int], str]
+) -> CheckError:
+    """Some of ``at`` are not multiples of ``width``."""
+    bad = np.flatnonzero(at & (width - 1))
+    i = int(bad[0])
+    return report(
+        st,
+        "alignment",
+        site,
+        f"address is not a multiple of the access width of {width} bytes",
+        lanes=[_lane(st, lane, i)],
+        address=name(int(at[i])),
+        total=int(bad.size),
+        hint=f"align the variable and every offset to {width} bytes, or use narrower accesses",
+    )

@@ -1,0 +1,389 @@
+"""The Python interface: load a module, pick a kernel, run it on NumPy arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_mlir.runtime.ptx import ops as _ops
+from prism_mlir.runtime.ptx.checks import Checks
+from prism_mlir.runtime.ptx.checks.cross_block import BlockShadow
+from prism_mlir.runtime.ptx.checks.race import SharedShadow, SyncClock
+from prism_mlir.runtime.ptx.counters import Counters
+from prism_mlir.runtime.ptx.decode import Decoded, decode
+from prism_mlir.runtime.ptx.engine import Engine
+from prism_mlir.runtime.ptx.errors import LaunchError, Location, PtxSyntaxError
+from prism_mlir.runtime.ptx.memory import RED_ZONE, Arena, AsyncQueue, Buffer, GlobalMemory, Placed
+from prism_mlir.runtime.ptx.parser import parse
+from prism_mlir.runtime.ptx.program import Param, Program, Variable
+from prism_mlir.runtime.ptx.provenance import Uses, uses
+from prism_mlir.runtime.ptx.specials import SPECIALS
+from prism_mlir.runtime.ptx.state import State
+from prism_mlir.runtime.ptx.types import Array
+
+TABLE_FILLED = _ops.__name__  # importing the package fills the instruction table
+LANES_PER_BATCH = 8192
+SHARED_PER_BATCH = 1 << 27
+Arg = npt.NDArray[Any] | int | float | np.generic | bytes
+Triple = tuple[int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """What a launch gives back: the counters. Results are in the arrays that were passed."""
+
+    counters: Counters
+
+
+class Module:
+    """A parsed PTX module, all kernels decoded.
+
+    Example::
+
+        module = Module.load("gemm.ptx")
+        module.kernel("gemm").run(grid=(64, 1, 1), block=(128, 1, 1), args=[x, w, out], outputs={2})
+    """
+
+    def __init__(self, program: Program) -> None:
+        self.program = program
+        self.kernels: Mapping[str, KernelHandle] = {
+            name: KernelHandle(program, decode(program, kernel)) for name, kernel in program.kernels.items()
+        }
+
+    @classmethod
+    def load(cls, source: str | Path, name: str | None = None) -> Module:
+        """Parse and decode PTX.
+
+        Args:
+            source: a path (``Path``, or a one-line string that does not contain ``.version``), or the text itself.
+            name: how messages name the file; the path by default.
+
+        Raises:
+            PtxSyntaxError: located, for what is not PTX, and for directives and instructions that the machine does not know.
+        """
+        if isinstance(source, Path) or ("\n" not in source and ".version" not in source and source.strip()):
+            path = Path(source)
+            name = name or str(source)
+            try:
+                text = path.read_bytes().decode("utf-8")
+            except OSError as problem:
+                raise PtxSyntaxError(f"cannot read the file: {problem.strerror}", Location(name, 1, 1)) from None
+            except UnicodeDecodeError:
+                raise PtxSyntaxError("the file is not text; expected PTX", Location(name, 1, 1)) from None
+        else:
+            text = source
+        return cls(parse(text, name or "<ptx>"))
+
+    def kernel(self, name: str) -> KernelHandle:
+        """The kernel called ``name``.
+
+        Raises:
+            LaunchError: there is none.
+        """
+        if name not in self.kernels:
+            known = ", ".join(sorted(self.kernels)) or "none"
+            raise LaunchError(f"no kernel '{name}' in {self.program.name}; it has: {known}")
+        return self.kernels[name]
+
+
+class KernelHandle:
+    """A kernel that can be run."""
+
+    def __init__(self, program: Program, decoded: Decoded) -> None:
+        self.program = program
+        self.decoded = decoded
+        self.name = decoded.kernel.name
+        self._uses: Uses = uses(decoded)
+
+    @property
+    def params(self) -> tuple[Param, ...]:
+        return self.decoded.kernel.params
+
+    @property
+    def static_shared(self) -> int:
+        """Bytes of static shared memory, padding included."""
+        end = 0
+        for v in _shared_variables(self.program, self.decoded):
+            if not v.extern:
+                end = -(-end // v.align) * v.align + v.size
+        return end
+
+    def run(
+        self,
+        *,
+        grid: Sequence[int],
+        block: Sequence[int],
+        args: Sequence[Arg],
+        shared_bytes: int = 0,
+        checks: Checks | None = None,
+        outputs: Collection[int] = (),
+        max_steps: int = 20_000_000,
+        lanes_per_batch: int = LANES_PER_BATCH,
+        detailed_counters: bool = False,
+    ) -> RunResult:
+        """Run the kernel on the CPU; arrays are modified in place.
+
+        Args:
+            grid, block: extents in x, y, z (missing ones are 1).
+            args: one a parameter. A NumPy array for a pointer (its bytes are the buffer, whatever its type: bf16 is passed as uint16), a number
+                for a scalar, ``bytes`` for a parameter passed by value as a byte array.
+            shared_bytes: dynamic shared memory in bytes.
+            checks: which checks are on; all by default.
+            outputs: indices of ``args`` whose content starts uninitialised: reading an element before writing it is an error.
+            max_steps: instructions a batch may issue before it is taken for an endless loop.
+            lanes_per_batch: how many threads run together (memory and speed only).
+            detailed_counters: also count sectors and bank conflicts, at some cost.
+
+        Raises:
+            LaunchError: the launch does not fit the kernel.
+            CheckError: a check found a bug; ``kind`` says which.
+            RuntimeLimit: ``max_steps`` was reached.
+            TrapError: the kernel trapped.
+        """
+        launch = _Launch(
+            self, _triple(grid, "grid"), _triple(block, "block"), args, shared_bytes, checks or Checks(), outputs
+        )
+        counters = Counters(detailed=detailed_counters)
+        launch.run(counters, max_steps, lanes_per_batch)
+        return RunResult(counters)
+
+    @property
+    def uses(self) -> Uses:
+        """Which parameters the kernel reads and writes through, as far as the text tells."""
+        return self._uses
+
+
+def _triple(extent: Sequence[int], what: str) -> Triple:
+    values = tuple(int(x) for x in extent)
+    limits = (2**31 - 1, 65535, 65535) if what == "grid" else (1024, 1024, 64)
+    if not 1 <= len(values) <= 3 or any(v < 1 for v in values):
+        raise LaunchError(f"the {what} needs one to three positive extents, not {tuple(extent)}")
+    padded = (*values, 1, 1)[:3]
+    if any(v > limit for v, limit in zip(padded, limits, strict=True)):
+        raise LaunchError(f"the {what} {padded} exceeds the limits {limits}")
+    if what == "block" and padded[0] * padded[1] * padded[2] > 1024:
+        raise LaunchError(f"a block of {padded} has more than 1024 threads")
+    return (padded[0], padded[1], padded[2])
+
+
+def _shared_variables(program: Program, decoded: Decoded) -> list[Variable]:
+    return [v for v in (*program.variables, *decoded.kernel.variables) if v.space == "shared"]
+
+
+class _Launch:
+    """Everything that stays the same from batch to batch."""
+
+    def __init__(
+        self,
+        kernel: KernelHandle,
+        grid: Triple,
+        block: Triple,
+        args: Sequence[Arg],
+        shared_bytes: int,
+        checks: Checks,
+        outputs: Collection[int],
+    ) -> None:
+        self.kernel = kernel
+        self.decoded = kernel.decoded
+        self.grid, self.block = grid, block
+        self.checks = checks
+        self.shared_bytes = shared_bytes
+        self.threads = block[0] * block[1] * block[2]
+        self._check_launch()
+        self.memory = GlobalMemory()
+        self.copied_back: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = []
+        self.buffer_of_param: dict[int, Buffer] = {}
+        self.param = self._bind(args, outputs)
+        self.symbols: dict[str, int] = {p.name: p.offset for p in kernel.params}
+        self._globals()
+        self.shared, self.shared_size = self._place("shared", shared_bytes)
+        self.local, self.local_size = self._place("local", 0)
+        self._shadows(outputs)
+
+    def _check_launch(self) -> None:
+        k = self.decoded.kernel
+        if k.required_block is not None and k.required_block != self.block:
+            raise LaunchError(f"kernel '{k.name}' requires blocks of {k.required_block}, not {self.block}", k.location)
+        if k.max_threads is not None and self.threads > k.max_threads:
+            raise LaunchError(
+                f"kernel '{k.name}' allows {k.max_threads} threads a block, not {self.threads}", k.location
+            )
+        if self.shared_bytes < 0:
+            raise LaunchError(f"negative dynamic shared memory: {self.shared_bytes} bytes")
+        limit = 227 * 1024
+        total = self.kernel.static_shared + self.shared_bytes
+        if total > limit:
+            raise LaunchError(f"kernel '{k.name}' needs {total} bytes of shared memory, more than {limit}", k.location)
+
+    # -- arguments ------------------------------------------------------------------------------------------------
+
+    def _bind(self, args: Sequence[Arg], outputs: Collection[int]) -> Array:
+        params = self.kernel.params
+        if len(args) != len(params):
+            raise LaunchError(
+                f"kernel '{self.kernel.name}' has {len(params)} parameters, {len(args)} arguments were given"
+            )
+        bad = [i for i in outputs if not 0 <= i < len(args) or not isinstance(args[i], np.ndarray)]
+        if bad:
+            raise LaunchError(f"outputs {sorted(bad)} are not array arguments")
+        size = max((p.offset + p.size for p in params), default=0)
+        block = np.zeros(size, dtype=np.uint8)
+        by_identity: dict[tuple[int, int], Buffer] = {}
+        for i, (param, arg) in enumerate(zip(params, args, strict=True)):
+            raw = self._argument(i, param, arg, by_identity)
+            block[param.offset : param.offset + param.size] = np.frombuffer(raw, dtype=np.uint8)
+        return block
+
+    def _argument(self, i: int, param: Param, arg: Arg, by_identity: dict[tuple[int, int], Buffer]) -> bytes:
+        if isinstance(arg, bytes):
+            if len(arg) != param.size:
+                raise LaunchError(f"argument {i} ('{param.name}') takes {param.size} bytes, not {len(arg)}")
+            return arg
+        if isinstance(arg, np.ndarray):
+            if param.scalar.bits != 64 or param.is_array or param.scalar.kind == "f":
+                raise LaunchError(f"argument {i} ('{param.name}') is a {param.scalar.name}, not a pointer")
+            buffer = self._buffer(param.name, arg, by_identity)
+            self.buffer_of_param[i] = buffer
+            return buffer.base.to_bytes(8, "little")
+        if param.is_array:
+            raise LaunchError(f"argument {i} ('{param.name}') takes {param.size} bytes by value; pass a bytes object")
+        return _encode_scalar(i, param, arg)
+
+    def _buffer(self, name: str, arg: npt.NDArray[Any], by_identity: dict[tuple[int, int], Buffer]) -> Buffer:
+        """Equal memory passed twice is one buffer."""
+        key = (arg.ctypes.data, arg.nbytes)
+        if key in by_identity and arg.nbytes:
+            return by_identity[key]
+        plain = arg
+        if not arg.flags.c_contiguous:
+            plain = np.ascontiguousarray(arg)
+            self.copied_back.append((arg, plain))
+        data = plain.reshape(-1).view(np.uint8) if plain.nbytes else np.zeros(0, dtype=np.uint8)
+        buffer = self.memory.add(name, data, writable=bool(arg.flags.writeable))
+        by_identity[key] = buffer
+        return buffer
+
+    def _globals(self) -> None:
+        for v in (*self.kernel.program.variables, *self.decoded.kernel.variables):
+            if v.space in ("global", "const"):
+                data = np.zeros(v.size, dtype=np.uint8)
+                if v.init is not None:
+                    data[:] = np.frombuffer(v.init, dtype=np.uint8)
+                self.symbols[v.name] = self.memory.add(v.name, data, writable=v.space == "global").base
+
+    # -- memory layout --------------------------------------------------------------------------------------------
+
+    def _place(self, space: str, dynamic: int) -> tuple[tuple[Placed, ...], int]:
+        """Addresses of the variables of a state space, with red zones between; the size of one copy of all."""
+        variables = [v for v in (*self.kernel.program.variables, *self.decoded.kernel.variables) if v.space == space]
+        placed: list[Placed] = []
+        plain, gap = 0, 0
+        for v in variables:
+            if v.extern:
+                continue
+            plain = -(-plain // v.align) * v.align
+            placed.append(Placed(v.name, plain + gap, v.size))
+            self.symbols[v.name] = plain + gap
+            plain += v.size
+            gap += RED_ZONE
+        extern = [v for v in variables if v.extern]
+        for v in extern:
+            start = -(-plain // max(v.align, 16)) * max(v.align, 16) + gap
+            self.symbols[v.name] = start
+        if extern:
+            placed.append(Placed(extern[0].name, self.symbols[extern[0].name], dynamic))
+        end = max((p.start + p.size for p in placed), default=0)
+        return tuple(placed), -(-max(end, 16) // 128) * 128
+
+    def _shadows(self, outputs: Collection[int]) -> None:
+        """Shadows of the buffers that the kernel may write, and of outputs."""
+        if not (self.checks.cross_block or self.checks.uninitialised):
+            return
+        poisoned = {id(self.buffer_of_param[i]) for i in outputs}
+        found = self.kernel.uses
+        index_of = {p.name: i for i, p in enumerate(self.kernel.params)}
+        for buffer in self.memory.buffers:
+            names = {p for p, i in index_of.items() if self.buffer_of_param.get(i) is buffer} | {buffer.name}
+            written = buffer.writable and found.may_write(names)
+            if id(buffer) in poisoned or (written and self.checks.cross_block):
+                buffer.shadow = BlockShadow(buffer, found.cell(names), id(buffer) in poisoned)
+
+    # -- batches --------------------------------------------------------------------------------------------------
+
+    def run(self, counters: Counters, max_steps: int, lanes: int) -> None:
+        total = self.grid[0] * self.grid[1] * self.grid[2]
+        padded = -(-self.threads // 32) * 32
+        size = max(1, min(total, lanes // padded, SHARED_PER_BATCH // self.shared_size))
+        try:
+            for first in range(0, total, size):
+                st = self._state(first, min(size, total - first), counters)
+                Engine(self.decoded, st, max_steps).run()
+        finally:
+            for buffer in self.memory.buffers:
+                buffer.finish()
+            for arg, plain in self.copied_back:
+                if arg.flags.writeable:
+                    arg[...] = plain
+
+    def _state(self, first: int, blocks: int, counters: Counters) -> State:
+        st = State(
+            blocks=blocks,
+            threads=self.threads,
+            first=first,
+            grid=self.grid,
+            block=self.block,
+            kernel=self.kernel.name,
+            checks=self.checks,
+        )
+        st.static_shared, st.dynamic_shared = self.kernel.static_shared, self.shared_bytes
+        st.memory, st.counters, st.param = self.memory, counters, self.param
+        st.clock = SyncClock(st)
+        st.shared = Arena("shared", self.shared, self.shared_size, st.lane_block, blocks)
+        st.local = Arena("local", self.local, self.local_size, np.arange(st.n), st.n if self.local else 1)
+        if self.checks.race or self.checks.uninitialised or self.checks.async_copy:
+            cell = self.kernel.uses.shared_cell
+            st.shared.cell_bytes = cell
+            st.shared.shadow = SharedShadow(blocks * self.shared_size // cell, self.decoded.sites)
+        st.queue = AsyncQueue(st)
+        st.regs = self._registers(st)
+        return st
+
+    def _registers(self, st: State) -> list[Array]:
+        """Fresh registers hold poison: all ones, a NaN in every floating type."""
+        layout = self.decoded.layout
+        regs: list[Array] = []
+        for scalar in layout.scalars:
+            regs.append(np.zeros(1, np.bool_) if scalar.kind == "p" else ~np.zeros(1, dtype=scalar.storage))
+        for constant in layout.constants.values():
+            if constant.value is not None:
+                regs[constant.slot] = constant.value
+            elif constant.special:
+                regs[constant.slot] = SPECIALS[constant.special].value(st)
+            else:
+                address = self.symbols[constant.symbol] + constant.offset
+                kind = np.uint32 if constant.bits == 32 else np.uint64
+                regs[constant.slot] = np.array([address & ((1 << constant.bits) - 1)], dtype=kind)
+        return regs
+
+
+def _encode_scalar(i: int, param: Param, arg: int | float | np.generic) -> bytes:
+    scalar = param.scalar
+    try:
+        if scalar.kind == "f":
+            return np.array([arg], dtype=scalar.value).tobytes()
+        if isinstance(arg, np.floating) or isinstance(arg, float):
+            kind = {16: np.float16, 32: np.float32, 64: np.float64}[scalar.bits]
+            if scalar.kind != "b":
+                raise LaunchError(f"argument {i} ('{param.name}') is a {scalar.name}; {arg!r} is no integer")
+            return np.array([arg], dtype=kind).tobytes()
+        value = int(arg)  # type: ignore[call-overload]
+    except (TypeError, ValueError, KeyError):
+        raise LaunchError(f"argument {i} ('{param.name}') cannot be a {type(arg).__name__}") from None
+    if not -(1 << (scalar.bits - 1)) <= value < 1 << scalar.bits:
+        raise LaunchError(f"argument {i} ('{param.name}'): {value} does not fit {scalar.name}")
+    return (value & ((1 << scalar.bits) - 1)).to_bytes(scalar.bytes, "little")

@@ -1,0 +1,37 @@
+"""The instruction table, one file a family; importing this package fills it."""
+
+from __future__ import annotations
+
+from prism_mlir.runtime.ptx.ops import (
+    atomics,
+    async_copy,
+    bits,
+    compare,
+    control,
+    convert,
+    float_arith,
+    half_arith,
+    int_arith,
+    loads,
+    move,
+    special_math,
+    tensor,
+    warp,
+)
+
+__all__ = [
+    "async_copy",
+    "atomics",
+    "bits",
+    "compare",
+    "control",
+    "convert",
+    "float_arith",
+    "half_arith",
+    "int_arith",
+    "loads",
+    "move",
+    "special_math",
+    "tensor",
+    "warp",
+]

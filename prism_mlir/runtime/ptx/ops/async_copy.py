@@ -1,0 +1,102 @@
+"""cp.async and its groups (PTX ISA, "Data Movement: cp.async")."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from prism_mlir.runtime.ptx.decode import Access, Context, Made, op
+from prism_mlir.runtime.ptx.memory import CELL
+from prism_mlir.runtime.ptx.ops.loads import address, addresses, pick
+from prism_mlir.runtime.ptx.program import IntImm, Not, Reg
+from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.types import SCALARS
+
+_HINTS = ("L2::64B", "L2::128B", "L2::256B", "L2::cache_hint")
+
+
+@op("cp")
+def cp(ctx: Context) -> Made:
+    mods = ctx.mods
+    if mods[:1] != ("async",):
+        ctx.unknown()
+    if mods == ("async", "commit_group"):
+        ctx.count(0)
+        return Made(lambda st, mask: st.queue.commit(mask.full, mask.index), "cp.async")
+    if mods == ("async", "wait_all"):
+        ctx.count(0)
+        return Made(lambda st, mask: st.queue.wait(st, mask.index, mask.full, None), "cp.async.wait")
+    if mods == ("async", "wait_group"):
+        ctx.count(1)
+        keep = ctx.operands[0]
+        if not isinstance(keep, IntImm) or keep.value < 0:
+            ctx.fail("the number of groups must be a literal")
+        groups = keep.value
+        return Made(lambda st, mask: st.queue.wait(st, mask.index, mask.full, groups), "cp.async.wait")
+    return _copy(ctx)
+
+
+def _copy(ctx: Context) -> Made:
+    mods = ctx.mods
+    spaces = tuple(m.split("::")[0] for m in mods[2:4])
+    if len(mods) < 4 or mods[1] not in ("ca", "cg") or spaces != ("shared", "global"):
+        ctx.unknown()
+    if any(m not in _HINTS for m in mods[4:]):
+        ctx.unknown()
+    operands = list(ctx.operands)
+    if "L2::cache_hint" in mods:
+        operands.pop()
+    if len(operands) not in (3, 4) or not isinstance(operands[2], IntImm):
+        ctx.fail("expected a destination, a source, a literal size, and perhaps a source size")
+    width = operands[2].value
+    if width not in ((16,) if mods[1] == "cg" else (4, 8, 16)):
+        ctx.fail(f"cp.async.{mods[1]} cannot copy {width} bytes")
+    to, to_offset = address(ctx, operands[0])
+    source, source_offset = address(ctx, operands[1])
+    size, ignore, negated = -1, -1, False
+    if len(operands) == 4:
+        last = operands[3]
+        is_predicate = isinstance(last, Not) or (
+            isinstance(last, Reg) and ctx.layout.scalars[ctx.register(last.name)].kind == "p"
+        )
+        if is_predicate:
+            ignore, negated = ctx.predicate(last)
+        else:
+            size = ctx.src(last, SCALARS["u32"])
+    site = ctx.site
+
+    def run(st: State, mask: Mask) -> None:
+        lane = mask.index
+        n = st.n if lane is None else lane.shape[0]
+        target = np.broadcast_to(pick(addresses(st, to, to_offset), mask), (n,))
+        at = np.broadcast_to(pick(addresses(st, source, source_offset), mask), (n,))
+        if size < 0 and ignore < 0:
+            raw = st.memory.load(st, site, at, lane, width)
+        else:
+            if size >= 0:
+                valid = np.broadcast_to(pick(st.regs[size], mask), (n,)).astype(np.int64)
+            else:
+                skip = np.broadcast_to(pick(st.regs[ignore], mask), (n,)) != negated
+                valid = np.where(skip, 0, width)
+            raw = _partial(st, site, at, lane, width, valid)
+        st.counters.copy(st, width, at, mask)
+        st.queue.issue(st, site, target, lane, width, raw)
+
+    return Made(run, "cp.async", access=Access("shared", width, to, False, True), copies=True)
+
+
+def _partial(st: State, site, at, lane, width: int, valid):  # type: ignore[no-untyped-def]
+    """The first ``valid`` bytes of each source, the rest zeros; a source of no bytes is not touched."""
+    raw = np.zeros((at.shape[0], width), dtype=np.uint8)
+    lanes = np.arange(st.n) if lane is None else lane
+    for size in np.unique(valid):
+        take = min(int(size), width)
+        chosen = np.flatnonzero(valid == size)
+        done = 0
+        while done < take:
+            step = 1 << ((take - done).bit_length() - 1)
+            while done % step:
+                step //= 2
+            part = st.memory.load(st, site, at[chosen] + done, lanes[chosen], step)
+            raw[chosen, done : done + step] = part.view(np.uint8).reshape(-1, step)
+            done += step
+    return raw.reshape(-1).view(CELL[width])

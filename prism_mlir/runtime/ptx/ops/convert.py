@@ -1,0 +1,252 @@
+"""cvt between every pair of integer and floating types (PTX ISA, "Data Movement and Conversion Instructions: cvt")."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from prism_mlir.runtime.ptx.decode import Context, Made, op, pure, pure_run
+from prism_mlir.runtime.ptx.numerics import bf16_to_f32, directed, f32_to_bf16, flush32, narrow_bits, odd64_to_f32
+from prism_mlir.runtime.ptx.types import UNSIGNED, Array, Scalar
+
+F32 = np.dtype(np.float32)
+_MODES = ("rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi")
+_TO_INT: dict[str, Callable[[Array], Array]] = {"rni": np.rint, "rzi": np.trunc, "rmi": np.floor, "rpi": np.ceil}
+Bits = Callable[[Array], Array]
+
+
+@op("cvt")
+def cvt(ctx: Context) -> Made:
+    if len(ctx.mods) < 2:
+        ctx.unknown()
+    dst, src = ctx.scalar(ctx.mods[-2]), ctx.scalar(ctx.mods[-1])
+    flags = ctx.mods[:-2]
+    if any(f not in (*_MODES, "ftz", "sat", "satfinite", "relu") for f in flags):
+        ctx.unknown()
+    modes = [f for f in flags if f in _MODES]
+    if len(modes) > 1:
+        ctx.unknown()
+    mode = modes[0] if modes else ""
+    if dst.kind in ("fx2", "bfx2"):
+        return _packed(ctx, dst, src, mode, frozenset(flags))
+    fn = _conversion(ctx, dst, src, mode, frozenset(flags))
+    ctx.count(2)
+    s = ctx.src(ctx.operands[1], src, wider=True)
+    d = ctx.dst(ctx.operands[0], dst, wider=True)
+    return Made(pure_run(_fit(fn, src, dst, ctx.layout.scalars[s], ctx.layout.scalars[d]), d, [s]), "cvt")
+
+
+def _fit(fn: Bits, src: Scalar, dst: Scalar, have: Scalar, into: Scalar) -> Bits:
+    """Take the low bits of a wider source register; extend the result to a wider destination register by its sign."""
+    cut = UNSIGNED[src.bits] if have.bits > src.bits else None
+    grow = into.storage if into.bits > dst.bits else None
+    if cut is None and grow is None:
+        return fn
+
+    def run(a: Array) -> Array:
+        value = fn(a if cut is None else a.astype(cut))
+        if grow is None:
+            return value
+        if dst.is_signed:
+            return value.view(dst.value).astype(np.dtype(f"i{grow.itemsize}")).view(grow)
+        return value.astype(grow)
+
+    return run
+
+
+def _conversion(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
+    if "b" in (dst.kind, src.kind) or "p" in (dst.kind, src.kind) or src.kind in ("fx2", "bfx2", "tf"):
+        ctx.unknown()
+    if src.is_float and dst.is_float:
+        return _float_to_float(ctx, dst, src, mode, flags)
+    if src.is_float:
+        return _float_to_int(ctx, dst, src, mode, flags)
+    if dst.is_float:
+        return _int_to_float(ctx, dst, src, mode, flags)
+    if mode or flags - {"sat"}:
+        ctx.unknown()
+    return _int_to_int(dst, src, "sat" in flags)
+
+
+def _int_to_int(dst: Scalar, src: Scalar, saturate: bool) -> Bits:
+    if not saturate:
+        return lambda a: a.view(src.value).astype(dst.value).view(dst.storage)
+    low = -(1 << (dst.bits - 1)) if dst.is_signed else 0
+    high = (1 << (dst.bits - dst.is_signed)) - 1
+    source_low = -(1 << (src.bits - 1)) if src.is_signed else 0
+    source_high = (1 << (src.bits - src.is_signed)) - 1
+    low, high = max(low, source_low), min(high, source_high)
+    kind = src.value.type
+    return lambda a: np.clip(a.view(src.value), kind(low), kind(high)).astype(dst.value).view(dst.storage)
+
+
+def _widen(src: Scalar, ftz: bool) -> Bits:
+    """Register bits to floating values: f32 stays f32, halves become f32."""
+    if src.kind == "bf":
+        return bf16_to_f32
+    if src.name == "f16":
+        return lambda a: a.view(np.float16).astype(np.float32)
+    if src.name == "f64":
+        return lambda a: a.view(np.float64)
+    return (lambda a: flush32(a.view(np.float32))) if ftz else (lambda a: a.view(np.float32))
+
+
+def _float_to_int(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
+    """Rounded, then clamped to the range of the target; NaN gives 0 (for 64-bit targets of f32 and f64 the sign bit, as PTX says)."""
+    if mode not in _TO_INT or flags & {"relu", "satfinite"}:
+        ctx.unknown()
+    to_int, widen = _TO_INT[mode], _widen(src, "ftz" in flags)
+    low = -(1 << (dst.bits - 1)) if dst.is_signed else 0
+    high = (1 << (dst.bits - dst.is_signed)) - 1
+    nan = 0x8000000000000000 if dst.bits == 64 and src.bits >= 32 else 0
+    storage = dst.storage.type
+
+    def fn(a: Array) -> Array:
+        rounded = to_int(widen(a).astype(np.float64))
+        inside = np.where((rounded >= low) & (rounded < float(high) + (1 if dst.bits < 53 else 0)), rounded, 0)
+        bits = inside.astype(np.uint64 if dst.name == "u64" else np.int64).astype(dst.storage)
+        bits = np.where(rounded >= float(high), storage(high), bits)
+        bits = np.where(rounded < low, storage(low & ((1 << dst.bits) - 1)), bits)
+        return np.where(np.isnan(rounded), storage(nan), bits)
+
+    return fn
+
+
+def _int_to_float(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
+    if mode not in ("rn", "rz", "rm", "rp") or dst.kind == "tf" or flags & {"relu", "satfinite", "ftz"}:
+        ctx.unknown()
+    if dst.kind == "bf" and mode != "rn":
+        ctx.unknown()
+    value = src.value
+
+    def fn(a: Array) -> Array:
+        odd = _int_odd(a.view(value))
+        if dst.kind == "bf":
+            return f32_to_bf16(odd64_to_f32(odd))
+        if dst.bits == 64:
+            return _int_to_f64(a.view(value), mode).view(np.uint64)
+        result = directed(odd, dst.value, mode)
+        if "sat" in flags:
+            result = np.clip(result, 0, 1).astype(dst.value)
+        return result.view(dst.storage)
+
+    return fn
+
+
+def _int_odd(x: Array) -> Array:
+    """Integers in f64, rounded to odd (exact below 2**53)."""
+    near = x.astype(np.float64)
+    if x.dtype.itemsize < 8:
+        return near
+    return (
+        (x & ~x.dtype.type(0x7FF) | x.dtype.type(0x400) * ((x & x.dtype.type(0x7FF)) != 0).astype(x.dtype)).astype(
+            np.float64
+        )
+        if bool((np.abs(near) >= 2.0**53).any()) and not bool((np.abs(near) < 2.0**53).any())
+        else _int_odd_mixed(x, near)
+    )
+
+
+def _int_odd_mixed(x: Array, near: Array) -> Array:
+    big = np.abs(near) >= 2.0**53
+    low = x.dtype.type(0x7FF)
+    sticky = (x & ~low) | (((x & low) != 0).astype(x.dtype) * x.dtype.type(0x400))
+    # Clearing eleven low bits leaves at most 53 significant ones; bit 10 says that something was lost.
+    return np.where(big, sticky.astype(np.float64), near)
+
+
+def _int_to_f64(x: Array, mode: str) -> Array:
+    near = x.astype(np.float64)
+    if mode == "rn" or x.dtype.itemsize < 8:
+        return near
+    exact = [int(v) for v in x]
+    errors = np.array([float(np.sign(e - int(n))) for e, n in zip(exact, near, strict=True)])
+    from prism_mlir.runtime.ptx.numerics import directed64
+
+    return directed64(near, errors, mode)
+
+
+def _float_to_float(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
+    widen = _widen(src, "ftz" in flags)
+    if dst.kind == "tf":
+        if src.name != "f32" or mode not in ("rna", "rn", "rz"):
+            ctx.unknown()
+        return lambda a: _clamp(
+            narrow_bits(_relu(a.view(np.float32), flags), 13, mode) << np.uint32(13), flags, 0x7F7FE000
+        )
+    same = (dst.kind, dst.bits) == (src.kind, src.bits)
+    if same:
+        return _round_in_place(ctx, dst, mode, flags, widen)
+    narrowing = dst.bits < src.bits or (dst.bits == src.bits)
+    if (narrowing and mode not in ("rn", "rz", "rm", "rp")) or (not narrowing and mode):
+        ctx.unknown()
+    if dst.kind == "bf":
+        return lambda a: _clamp(_to_bf16(_relu(widen(a), flags), mode), flags, 0x7F7F)
+    kind = dst.value
+    biggest = int(np.finfo(kind).max.view(dst.storage))
+
+    def fn(a: Array) -> Array:
+        value = _relu(widen(a), flags)
+        result = value.astype(kind) if not narrowing or mode == "rn" else directed(value.astype(np.float64), kind, mode)
+        if "sat" in flags:
+            result = np.where(result > 0, np.minimum(result, kind.type(1)), kind.type(0)).astype(kind)
+        if "ftz" in flags and dst.name == "f32":
+            result = flush32(result)
+        return _clamp(result.view(dst.storage), flags, biggest)
+
+    return fn
+
+
+def _to_bf16(value: Array, mode: str) -> Array:
+    return f32_to_bf16(odd64_to_f32(value) if value.dtype == np.float64 else value, mode)
+
+
+def _relu(value: Array, flags: frozenset[str]) -> Array:
+    return np.where(value < 0, value.dtype.type(0), value) if "relu" in flags else value
+
+
+def _clamp(bits: Array, flags: frozenset[str], biggest: int) -> Array:
+    """``.satfinite``: infinities become the largest finite value, NaN stays NaN."""
+    if "satfinite" not in flags:
+        return bits
+    sign = bits & bits.dtype.type(1 << (bits.dtype.itemsize * 8 - 1))
+    magnitude = bits ^ sign
+    infinity = {0x7F7F: 0x7F80, 0x7F7FE000: 0x7F800000, 0x7BFF: 0x7C00, 0x7F7FFFFF: 0x7F800000}.get(biggest, -1)
+    return np.where(magnitude == infinity, sign | bits.dtype.type(biggest), bits).astype(bits.dtype)
+
+
+def _round_in_place(ctx: Context, scalar: Scalar, mode: str, flags: frozenset[str], widen: Bits) -> Bits:
+    """``cvt.rni.f32.f32`` and its like: round to an integral value; without a mode only ftz and sat act."""
+    if mode not in ("", *_TO_INT) or scalar.kind == "bf":
+        ctx.unknown()
+    to_int = _TO_INT[mode] if mode else None
+
+    def fn(a: Array) -> Array:
+        value = widen(a)
+        if to_int is not None:
+            value = to_int(value)
+        value = _relu(value, flags).astype(scalar.value)
+        if "sat" in flags:
+            value = np.where(value > 0, np.minimum(value, scalar.value.type(1)), scalar.value.type(0))
+        return value.astype(scalar.value).view(scalar.storage)
+
+    return fn
+
+
+def _packed(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Made:
+    """Two f32 to a packed pair: the first source becomes the upper half."""
+    if src.name != "f32" or mode not in ("rn", "rz") or "sat" in flags or "ftz" in flags:
+        ctx.unknown()
+    half: Bits
+    if dst.kind == "bfx2":
+        half = lambda x: _clamp(f32_to_bf16(_relu(x, flags), mode), flags, 0x7F7F)  # noqa: E731
+    else:
+        kind = np.dtype(np.float16)
+        half = lambda x: _clamp(directed(_relu(x, flags).astype(np.float64), kind, mode).view(np.uint16), flags, 0x7BFF)  # noqa: E731
+
+    def fn(a: Array, b: Array) -> Array:
+        high, low = half(a.view(np.float32)), half(b.view(np.float32))
+        return (high.astype(np.uint32) << np.uint32(16)) | low
+
+    return pure(ctx, "cvt", fn, dst, src, src)

@@ -1,0 +1,275 @@
+"""ld, st and their relatives in every state space (PTX ISA, "Data Movement: ld, ldu, st, prefetch").
+
+A vector access moves as one piece of its whole width, so bounds, alignment, races and initialisation are checked once a lane.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from prism_mlir.runtime.ptx.checks.report import Site, report
+from prism_mlir.runtime.ptx.decode import Access, Context, Made, assign, op
+from prism_mlir.runtime.ptx.memory import CELL, LOCAL_WINDOW, REGION_BASE, SHARED_WINDOW, WINDOW, Arena, GlobalMemory
+from prism_mlir.runtime.ptx.program import Addr, Operand, Reg, Sym, Vec
+from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.types import SCALARS, Array, Scalar
+
+SPACES = ("global", "shared", "local", "const", "param")
+STRONG = ("volatile", "relaxed", "acquire", "release", "mmio")
+SCOPES = ("cta", "cluster", "gpu", "sys")
+_CACHE = ("ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak", "L1::evict_last", "L1::evict_first", "L1::no_allocate",
+          "L1::evict_normal", "L1::evict_unchanged", "L2::64B", "L2::128B", "L2::256B", "L2::evict_last",
+          "L2::evict_first", "L2::evict_normal", "L2::cache_hint", "unified")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Form:
+    """The modifiers of a memory instruction; ``space`` is "" for a generic address."""
+
+    space: str
+    scalar: Scalar
+    lanes: int
+    strong: bool
+    hint: bool
+
+    @property
+    def width(self) -> int:
+        return self.scalar.bytes * self.lanes
+
+
+def form(ctx: Context) -> Form:
+    """Take the modifiers of ld or st apart."""
+    if not ctx.mods:
+        ctx.unknown()
+    space, lanes, strong, hint = "", 1, False, False
+    for mod in ctx.mods[:-1]:
+        base = mod.split("::")[0]
+        if base in SPACES and (base == mod or mod.split("::")[1] in ("cta", "cluster", "entry")):
+            space = base
+        elif mod in ("v2", "v4", "v8"):
+            lanes = int(mod[1:])
+        elif mod in STRONG:
+            strong = True
+        elif mod == "L2::cache_hint":
+            hint = True
+        elif mod not in _CACHE and mod not in SCOPES:
+            ctx.unknown()
+    scalar = ctx.scalar(ctx.mods[-1])
+    if scalar.kind in ("p", "tf"):
+        ctx.unknown()
+    if scalar.bytes * lanes > 16:
+        ctx.fail(f"accesses of {scalar.bytes * lanes} bytes are not supported (16 at most)")
+    return Form(space, scalar, lanes, strong, hint)
+
+
+def address(ctx: Context, operand: Operand) -> tuple[int, int]:
+    """Slot and byte offset of ``[…]``."""
+    if not isinstance(operand, Addr):
+        ctx.fail("expected an address in brackets")
+    base = operand.base
+    if isinstance(base, Sym):
+        slot = ctx.address_of(Sym(base.name, base.offset + operand.offset), SCALARS["b64"])
+        ctx.reads.append(slot)
+        return slot, 0
+    if isinstance(base, Reg):
+        slot = ctx.register(base.name)
+        if ctx.layout.scalars[slot].bits not in (32, 64):
+            ctx.fail("an address needs a 32-bit or 64-bit register")
+        ctx.reads.append(slot)
+        return slot, operand.offset
+    return ctx.src(base, SCALARS["b64"]), operand.offset
+
+
+def addresses(st: State, slot: int, offset: int) -> Array:
+    """The addresses of an access as int64, one a lane or one for all."""
+    value = st.regs[slot]
+    wide = value.view(np.int64) if value.dtype.itemsize == 8 else value.astype(np.int64)
+    return wide + offset if offset else wide
+
+
+def pick(value: Array, mask: Mask) -> Array:
+    """The elements of the active lanes; a uniform value stays uniform when every lane is active."""
+    index = mask.index
+    if index is None:
+        return value
+    return np.broadcast_to(value, (index.shape[0],)) if value.shape[0] == 1 else value[index]
+
+
+def generic_load(st: State, site: Site, at: Array, lane: Array | None, width: int, strong: bool) -> Array:
+    """A load through a generic address: split by the window that each lane's address lies in."""
+    parts = _split(at)
+    if len(parts) == 1:
+        memory, base, _ = _resolve(st, parts[0][0])
+        return memory.load(st, site, at - base if base else at, lane, width, strong)
+    lanes = np.arange(st.n) if lane is None else lane
+    raw = np.zeros(at.shape, dtype=CELL[width])
+    for window, chosen in parts:
+        memory, base, _ = _resolve(st, window)
+        raw[chosen] = memory.load(st, site, at[chosen] - base, lanes[chosen], width, strong)
+    return raw
+
+
+def generic_store(st: State, site: Site, at: Array, lane: Array | None, width: int, raw: Array, strong: bool) -> None:
+    """A store through a generic address."""
+    lanes = np.arange(st.n) if lane is None else lane
+    for window, chosen in _split(at):
+        memory, base, _ = _resolve(st, window)
+        memory.store(st, site, at[chosen] - base, lanes[chosen], width, raw[chosen], strong)
+
+
+def _split(at: Array) -> list[tuple[int, Array]]:
+    """Window of the addresses (2**63 for global ones) and which of them lie in it."""
+    low, high = int(at.min()), int(at.max())
+    if low >= REGION_BASE:
+        return [(REGION_BASE, np.arange(at.shape[0]))]
+    if low // WINDOW == high // WINDOW:
+        return [(low // WINDOW * WINDOW, np.arange(at.shape[0]))]
+    window = np.where(at >= REGION_BASE, REGION_BASE, at // WINDOW * WINDOW)
+    return [(int(w), np.flatnonzero(window == w)) for w in np.unique(window)]
+
+
+def _resolve(st: State, window: int) -> tuple[Arena | GlobalMemory, int, str]:
+    if window == SHARED_WINDOW:
+        return st.shared, SHARED_WINDOW, "shared"
+    if window == LOCAL_WINDOW:
+        return st.local, LOCAL_WINDOW, "local"
+    return st.memory, 0, "global"
+
+
+def _widen(raw: Array, f: Form, column: int, target: np.dtype[np.unsignedinteger]) -> Array:  # type: ignore[type-arg]
+    values = raw.view(f.scalar.storage)
+    if f.lanes > 1:
+        values = np.ascontiguousarray(values.reshape(-1, f.lanes)[:, column])
+    if target.itemsize == f.scalar.bytes:
+        return values
+    if f.scalar.is_signed:
+        return values.view(f.scalar.value).astype(np.dtype(f"i{target.itemsize}")).view(target)
+    return values.astype(target)
+
+
+def spread_out(st: State, mask: Mask, slot: int, values: Array) -> None:
+    """Bind values of the active lanes (in order) to a slot."""
+    index = mask.index
+    if index is None or (values.shape[0] == 1 and mask.full):
+        st.regs[slot] = values
+        return
+    old = st.regs[slot]
+    new = np.empty(st.n, dtype=old.dtype)
+    new[:] = old
+    new[index] = values
+    st.regs[slot] = new
+
+
+@op("ld", "ldu")
+def ld(ctx: Context) -> Made:
+    f = form(ctx)
+    ctx.count(3 if f.hint else 2)
+    target = ctx.operands[0]
+    items = target.items if isinstance(target, Vec) else (target,)
+    if len(items) != f.lanes:
+        ctx.fail(f"{f.lanes} destinations expected")
+    slot, offset = address(ctx, ctx.operands[1])
+    slots = [ctx.dst(item, f.scalar, wider=True) for item in items]
+    kinds = [ctx.storage(s) for s in slots]
+    site, width = ctx.site, f.width
+    if f.space == "param":
+        return _load_param(site, f, slot, offset, slots, kinds)
+
+    def run(st: State, mask: Mask) -> None:
+        at = pick(addresses(st, slot, offset), mask)
+        lane = mask.index
+        if lane is not None and at.strides[0] == 0 and mask.full and f.space in ("global", "const"):
+            at = at[:1]  # one address for all lanes: one value
+            lane = None if st.memory.untracked(int(at[0])) else lane
+            at = at if lane is None else np.broadcast_to(at, lane.shape)
+        if f.space == "shared":
+            raw = st.shared.load(st, site, at, lane, width, f.strong)
+        elif f.space == "local":
+            raw = st.local.load(st, site, at, lane, width, f.strong)
+        elif f.space:
+            raw = st.memory.load(st, site, at, lane, width, f.strong)
+        else:
+            raw = generic_load(st, site, at, lane, width, f.strong)
+        st.counters.load(st, f.space, width, at, mask)
+        for i, d in enumerate(slots):
+            spread_out(st, mask, d, _widen(raw, f, i, kinds[i]))
+
+    return Made(run, f"ld.{f.space or 'generic'}", access=Access(f.space, width, slot, True, False))
+
+
+def _load_param(site: Site, f: Form, slot: int, offset: int, slots: list[int], kinds: list[np.dtype]) -> Made:  # type: ignore[type-arg]
+    def run(st: State, mask: Mask) -> None:
+        at = pick(addresses(st, slot, offset), mask)
+        if int(at.min()) < 0 or int(at.max()) + f.width > st.param.shape[0]:
+            raise report(
+                st,
+                "bounds",
+                site,
+                "access outside of the kernel's parameters",
+                lanes=[int(np.flatnonzero(mask.lanes)[0])],
+                address=f"param+{int(at.min())}",
+                hint="read only the parameters that the kernel declares",
+            )
+        if at.strides[0] == 0:
+            at = at[:1]
+        raw = st.param[at[:, None] + np.arange(f.width)].reshape(-1)
+        for i, d in enumerate(slots):
+            value = _widen(raw, f, i, kinds[i])
+            if value.shape[0] == 1:
+                assign(st, mask, d, value)
+            else:
+                spread_out(st, mask, d, value)
+
+    return Made(run, "ld.param")
+
+
+def gather_source(st: State, mask: Mask, f: Form, slots: list[int]) -> Array:
+    """The values to store, one cell of ``f.width`` bytes a lane."""
+    n = mask.n if mask.index is not None else st.n
+    values = np.empty((n, f.lanes), dtype=f.scalar.storage)
+    for i, s in enumerate(slots):
+        values[:, i] = pick(st.regs[s], mask)
+    return values.reshape(-1).view(CELL[f.width])
+
+
+@op("st")
+def store(ctx: Context) -> Made:
+    f = form(ctx)
+    if f.space in ("const", "param"):
+        ctx.unknown()
+    ctx.count(3 if f.hint else 2)
+    source = ctx.operands[1]
+    items = source.items if isinstance(source, Vec) else (source,)
+    if len(items) != f.lanes:
+        ctx.fail(f"{f.lanes} sources expected")
+    slot, offset = address(ctx, ctx.operands[0])
+    slots = [ctx.src(item, f.scalar, wider=True) for item in items]
+    site, width = ctx.site, f.width
+
+    def run(st: State, mask: Mask) -> None:
+        at, lane = pick(addresses(st, slot, offset), mask), mask.index
+        raw = gather_source(st, mask, f, slots)
+        if at.shape[0] == 1:
+            at = np.broadcast_to(at, raw.shape)
+        if f.space == "shared":
+            st.shared.store(st, site, at, lane, width, raw, f.strong)
+        elif f.space == "local":
+            st.local.store(st, site, at, lane, width, raw, f.strong)
+        elif f.space:
+            st.memory.store(st, site, at, lane, width, raw, f.strong)
+        else:
+            generic_store(st, site, at, lane, width, raw, f.strong)
+        st.counters.store(st, f.space, width, at, mask)
+
+    return Made(run, f"st.{f.space or 'generic'}", access=Access(f.space, width, slot, False, True))
+
+
+@op("prefetch", "prefetchu", "applypriority", "discard")
+def prefetch(ctx: Context) -> Made:
+    """A hint: the address is decoded, nothing is moved."""
+    if ctx.instruction.opcode == "discard":
+        ctx.unknown()
+    address(ctx, ctx.operands[0])
+    return Made(None, "hint")

@@ -1,0 +1,156 @@
+"""Division, reciprocals, roots and transcendental functions (PTX ISA, "Floating-Point Instructions").
+
+``.approx`` functions are computed in f64 and rounded once, so they are at least as accurate as any GPU's; kernels must not
+depend on the last bits of these, and a comparison needs the tolerance that PTX states (2 ulp for ex2, 1 ulp for rcp, …).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from prism_mlir.runtime.ptx.decode import Context, Made, op, pure
+from prism_mlir.runtime.ptx.numerics import add_odd, directed, f32_to_bf16, bf16_to_f32, flush32
+from prism_mlir.runtime.ptx.ops.half_arith import from_float, to_f32
+from prism_mlir.runtime.ptx.types import SCALARS, Array, Scalar
+
+Typed = Callable[..., Array]
+ROUNDINGS = ("rn", "rz", "rm", "rp")
+F32 = np.dtype(np.float32)
+
+
+def _rsqrt(x: Array) -> Array:
+    return 1.0 / np.sqrt(x)
+
+
+_FUNCTIONS: dict[str, Typed] = {
+    "ex2": np.exp2,
+    "lg2": np.log2,
+    "rcp": np.reciprocal,
+    "rsqrt": _rsqrt,
+    "sqrt": np.sqrt,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tanh": np.tanh,
+}
+
+
+@op("ex2", "lg2", "rcp", "rsqrt", "sqrt", "sin", "cos", "tanh")
+def unary(ctx: Context) -> Made:
+    scalar, flags = ctx.take("approx", "ftz", *ROUNDINGS)
+    name = ctx.instruction.opcode
+    modes = [m for m in ROUNDINGS if m in flags]
+    exact = name in ("rcp", "sqrt")
+    if ("approx" not in flags) != bool(modes and exact) or len(modes) > 1:
+        ctx.unknown()
+    fn = _FUNCTIONS[name]
+    if scalar.name == "f32":
+        return pure(ctx, "sfu", _single(fn, modes[0] if modes else "rn", name, "ftz" in flags), scalar, scalar)
+    if scalar.name == "f64" and name in ("rcp", "rsqrt", "sqrt"):
+        if modes not in ([], ["rn"]):
+            ctx.unknown()
+        return pure(ctx, "fp64", lambda a: fn(a.view(np.float64)).view(np.uint64), scalar, scalar)
+    if scalar.kind in ("f", "fx2", "bf", "bfx2") and scalar.bits <= 32 and name in ("ex2", "tanh"):
+        return pure(ctx, "sfu", lambda a: from_float(fn(to_f32(a, scalar).astype(np.float64)), scalar), scalar, scalar)
+    ctx.unknown()
+
+
+def _single(fn: Typed, mode: str, name: str, ftz: bool) -> Typed:
+    def run(a: Array) -> Array:
+        x = a.view(np.float32)
+        if ftz:
+            x = flush32(x)
+        wide = fn(x.astype(np.float64))
+        result = wide.astype(np.float32) if mode == "rn" else _directed(wide, x, mode, name)
+        return (flush32(result) if ftz else result).view(np.uint32)
+
+    return run
+
+
+def _directed(wide: Array, x: Array, mode: str, name: str) -> Array:
+    """rcp and sqrt of f32 in f64, made odd by the sign of the exact residue, then rounded."""
+    near = directed(wide, F32, "rn").astype(np.float64)
+    residue = 1.0 - near * x if name == "rcp" else x.astype(np.float64) - near * near
+    if name == "rcp":
+        residue = np.where(np.signbit(x), -residue, residue)
+    exact = near + np.where(np.isfinite(residue) & np.isfinite(near), np.sign(residue), 0.0) * np.abs(near) * 2.0**-40
+    return directed(exact, F32, mode)
+
+
+def float_div(ctx: Context) -> Made:
+    scalar, flags = ctx.take("approx", "full", "ftz", *ROUNDINGS)
+    modes = [m for m in ROUNDINGS if m in flags]
+    if scalar.kind != "f" or scalar.bits == 16 or len(modes) + len(flags & {"approx", "full"}) != 1:
+        ctx.unknown()
+    if scalar.bits == 64:
+        if modes != ["rn"]:
+            ctx.unknown()
+        return pure(
+            ctx,
+            "fp64",
+            lambda a, b: np.divide(a.view(np.float64), b.view(np.float64)).view(np.uint64),
+            scalar,
+            scalar,
+            scalar,
+        )
+    mode = modes[0] if modes else "rn"
+    ftz = "ftz" in flags
+
+    def fn(a: Array, b: Array) -> Array:
+        x, y = a.view(np.float32), b.view(np.float32)
+        if ftz:
+            x, y = flush32(x), flush32(y)
+        result = np.divide(x, y) if mode == "rn" else _directed_quotient(x, y, mode)
+        return (flush32(result) if ftz else result).view(np.uint32)
+
+    return pure(ctx, "div", fn, scalar, scalar, scalar)
+
+
+def _directed_quotient(x: Array, y: Array, mode: str) -> Array:
+    wide = x.astype(np.float64) / y
+    back = wide * 0 + 0  # NaN and infinity stay out of the correction
+    residue = add_odd(x.astype(np.float64), -(directed(wide, F32, "rn").astype(np.float64) * y)) + back
+    sign = np.where(np.isfinite(residue), np.sign(residue), 0.0) * np.where(np.signbit(y), -1.0, 1.0)
+    near = directed(wide, F32, "rn").astype(np.float64)
+    return directed(
+        np.where(np.isfinite(near), near + sign * np.maximum(np.abs(near) * 2.0**-40, 2.0**-200), wide), F32, mode
+    )
+
+
+@op("testp")
+def testp(ctx: Context) -> Made:
+    if len(ctx.mods) != 2 or ctx.mods[1] not in ("f32", "f64"):
+        ctx.unknown()
+    scalar = ctx.scalar(ctx.mods[1])
+    tests: dict[str, Callable[[Array], Array]] = {
+        "finite": np.isfinite,
+        "infinite": np.isinf,
+        "number": lambda x: ~np.isnan(x),
+        "notanumber": np.isnan,
+        "normal": lambda x: np.isfinite(x) & (np.abs(x) >= np.finfo(x.dtype).tiny),
+        "subnormal": lambda x: (np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0),
+    }
+    if ctx.mods[0] not in tests:
+        ctx.unknown()
+    test = tests[ctx.mods[0]]
+    return pure(ctx, "alu", lambda a: test(a.view(scalar.value)), SCALARS["pred"], scalar)
+
+
+@op("copysign")
+def copysign(ctx: Context) -> Made:
+    scalar, _ = ctx.take()
+    if scalar.name not in ("f32", "f64"):
+        ctx.unknown()
+    sign = scalar.storage.type(1 << (scalar.bits - 1))
+    return pure(ctx, "alu", lambda a, b: (b & ~sign) | (a & sign), scalar, scalar, scalar)
+
+
+def half_float(bits: Array, scalar: Scalar) -> Array:
+    """f16 or bf16 bits as f32."""
+    return bf16_to_f32(bits) if scalar.kind == "bf" else bits.view(np.float16).astype(np.float32)
+
+
+def float_half(value: Array, scalar: Scalar) -> Array:
+    """f32 to f16 or bf16 bits, to nearest even."""
+    return f32_to_bf16(value) if scalar.kind == "bf" else value.astype(np.float16).view(np.uint16)
