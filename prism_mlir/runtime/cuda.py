@@ -1,0 +1,179 @@
+"""Run emitted kernels on a GPU, through cuda-python's binding of the driver API.
+
+The driver is passed in wherever it is used, so that every line here runs under test without a GPU. It is loaded by
+:func:`load_driver` alone; importing this module touches no GPU.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mlir.graph.errors import ExecutionError, InputError, MissingToolError
+from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
+
+Array = NDArray[Any]
+STATIC_SHARED_LIMIT = 48 * 1024  # beyond this a kernel must opt in (CUDA programming guide, "shared memory")
+HINT = "run on a machine with an NVIDIA driver, or on the CPU with the PTX machine"
+
+
+def load_driver() -> Any:
+    """The driver API, initialised. Raises :class:`MissingToolError` where there is no driver or no device."""
+    try:
+        from cuda.bindings import driver
+    except ImportError as error:
+        raise MissingToolError(f"cuda-python is not importable ({error})", None, "install cuda-python") from None
+    return initialise(driver)
+
+
+def initialise(driver: Any) -> Any:
+    """Initialise a driver; see :func:`load_driver`."""
+    try:
+        code, *_ = driver.cuInit(0)
+    except RuntimeError as error:  # the bindings import everywhere; the library itself is looked up by the first call
+        raise MissingToolError(f"no CUDA driver found ({type(error).__name__})", None, HINT) from None
+    if int(code):
+        raise MissingToolError(f"the CUDA driver has no usable device ({_name(code)})", None, HINT)
+    return driver
+
+
+def call(driver: Any, function: str, *arguments: Any) -> Any:
+    """Call a driver function and return its results. Raises :class:`ExecutionError` that names function and code."""
+    code, *results = getattr(driver, function)(*arguments)
+    if int(code):
+        raise ExecutionError(f"{function} failed with {_name(code)}")
+    return results[0] if len(results) == 1 else tuple(results)
+
+
+def _name(code: Any) -> str:
+    return str(getattr(code, "name", code))
+
+
+@contextmanager
+def open_device(driver: Any, ordinal: int = 0) -> Iterator[Any]:
+    """Make a device's primary context current, and release it afterwards."""
+    device = call(driver, "cuDeviceGet", ordinal)
+    context = call(driver, "cuDevicePrimaryCtxRetain", device)
+    try:
+        call(driver, "cuCtxSetCurrent", context)
+        yield device
+    finally:
+        call(driver, "cuDevicePrimaryCtxRelease", device)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    launch: KernelLaunch
+    function: Any
+
+
+class CudaProgram:
+    """Kernels loaded on the current device, with buffers for their inputs, outputs and workspace.
+
+    ``sets`` > 1 allocates that many copies of all buffers, so that a profiler can read inputs that are in no cache. Use it as a
+    context manager, inside :func:`open_device`. Raises :class:`ExecutionError` where the driver refuses something,
+    :class:`InputError` where a kernel's PTX is missing.
+    """
+
+    def __init__(self, driver: Any, launch: LaunchInfo, ptx: Mapping[str, str], sets: int = 1) -> None:
+        self.driver = driver
+        self.launch = launch
+        self._ptx = ptx
+        self._sets = sets
+        self._cleanup = ExitStack()
+        self._kernels: list[_Loaded] = []
+        self._buffers: list[dict[tuple[Role, int], Any]] = []
+
+    def __enter__(self) -> CudaProgram:
+        with ExitStack() as stack:  # what was taken is given back when a later step fails
+            modules = {
+                name: self._load_module(name, stack) for name in dict.fromkeys(k.ptx for k in self.launch.kernels)
+            }
+            self._kernels = [self._load_kernel(modules[k.ptx], k) for k in self.launch.kernels]
+            self._buffers = [self._allocate_set(stack) for _ in range(self._sets)]
+            self._cleanup = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cleanup.close()
+
+    def run(self, arguments: Sequence[Array]) -> tuple[Array, ...]:
+        """Copy arguments in, launch all kernels, and copy the results out.
+
+        arguments: one array for each argument of the source function, held as its dtype's storage
+        """
+        self.write(arguments)
+        self.enqueue()
+        call(self.driver, "cuCtxSynchronize")
+        return tuple(self._read(a) for a in self.launch.arguments(Role.OUTPUT))
+
+    def write(self, arguments: Sequence[Array]) -> None:
+        """Copy arguments into every set of buffers."""
+        for argument in self.launch.arguments(Role.INPUT):
+            if argument.index >= len(arguments):
+                raise InputError(f"argument {argument.index} ('{argument.name}') is missing")
+            array = np.ascontiguousarray(arguments[argument.index])
+            if array.dtype != argument.dtype.storage or array.nbytes != argument.bytes:
+                raise InputError(
+                    f"argument '{argument.name}' is {array.dtype}{list(array.shape)}, "
+                    f"the kernel wants {argument.dtype}{list(argument.shape)}"
+                )
+            for buffers in self._buffers:
+                call(
+                    self.driver, "cuMemcpyHtoD", buffers[argument.role, argument.index], array.ctypes.data, array.nbytes
+                )
+
+    def enqueue(self, buffer_set: int = 0, stream: Any = 0) -> None:
+        """Launch all kernels in order, on one set of buffers."""
+        buffers = self._buffers[buffer_set]
+        for kernel in self._kernels:
+            pointers = tuple(int(buffers[a.role, a.index]) for a in kernel.launch.arguments)
+            parameters = (pointers, (ctypes.c_void_p,) * len(pointers))
+            shape = (*kernel.launch.grid, *kernel.launch.block)
+            call(
+                self.driver,
+                "cuLaunchKernel",
+                kernel.function,
+                *shape,
+                kernel.launch.shared_bytes,
+                stream,
+                parameters,
+                0,
+            )
+
+    def _load_module(self, name: str, stack: ExitStack) -> Any:
+        if name not in self._ptx:
+            raise InputError(f"no PTX for '{name}', which the launch info names")
+        module = call(self.driver, "cuModuleLoadData", self._ptx[name].encode() + b"\0")
+        stack.callback(call, self.driver, "cuModuleUnload", module)
+        return module
+
+    def _load_kernel(self, module: Any, launch: KernelLaunch) -> _Loaded:
+        function = call(self.driver, "cuModuleGetFunction", module, launch.entry.encode())
+        if launch.shared_bytes > STATIC_SHARED_LIMIT:
+            attribute = self.driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            call(self.driver, "cuFuncSetAttribute", function, attribute, launch.shared_bytes)
+        return _Loaded(launch, function)
+
+    def _allocate_set(self, stack: ExitStack) -> dict[tuple[Role, int], Any]:
+        sizes = {(a.role, a.index): a.bytes for r in (Role.INPUT, Role.OUTPUT) for a in self.launch.arguments(r)}
+        sizes |= {(Role.WORKSPACE, k): size for k, size in enumerate(self.launch.workspace)}
+        buffers: dict[tuple[Role, int], Any] = {}
+        for key, size in sizes.items():
+            buffers[key] = call(self.driver, "cuMemAlloc", max(1, size))
+            stack.callback(call, self.driver, "cuMemFree", buffers[key])
+        return buffers
+
+    def _read(self, argument: KernelArgument) -> Array:
+        result = np.empty(argument.bytes // argument.dtype.bytes, dtype=argument.dtype.storage)
+        source = self._buffers[0][argument.role, argument.index]
+        call(self.driver, "cuMemcpyDtoH", result.ctypes.data, source, result.nbytes)
+        return np.lib.stride_tricks.as_strided(
+            result, argument.shape, tuple(s * argument.dtype.bytes for s in argument.strides)
+        ).copy()
