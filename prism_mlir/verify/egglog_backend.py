@@ -1,9 +1,9 @@
 """Axioms and expressions as an egglog program. The only module that knows egglog, through its textual language.
 
-Besides the terms, the e-graph holds the shape of every term: ``shape(t)`` is a vector ``[parallel dims, size, size, ...]`` of
-numbers that name what they are: each dim class of the program and each parallel dim has a prime of its own, so two sizes are equal
-only if they are equal for all sizes. The function must not take two values for one class: a rule that unites terms of different
-shape stops the run with :class:`SoundnessError`.
+Besides the terms, the e-graph holds the shape of every term: ``shape(t)`` is a vector ``[parallel dims, size, size, ...]``
+of numbers that name what they are: each dim class of the program and each parallel dim has a prime of its own, so two
+numbers are equal only where the dims are equal for all sizes. The function must not take two values for one class: a rule that
+unites terms of different shape stops the run with :class:`SoundnessError`.
 """
 
 from __future__ import annotations

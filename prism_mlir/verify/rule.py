@@ -72,7 +72,8 @@ class Monoid(StrEnum):
 class Rule:
     """An axiom, directed.
 
-    left, right: where ``left`` is found and ``when`` holds, ``left = right``; ``right`` uses variables of ``left`` and ``given`` only
+    left, right: where ``left`` is found and ``when`` holds, ``left = right``; ``right`` has no variables but those of ``left``
+                 and ``given``
     given:       partial results ``(e, p, t)``, each saying that the reduction of ``e`` over ``p`` is ``t``
     concludes:   if set, the rule says that the reduction of ``left`` over the parallel dim ``over`` is ``right``, not that they
                  are equal. Different tensors may have one total, so this is a relation and never an equality between tiles

@@ -1,0 +1,180 @@
+"""Refutation by exact arithmetic: program and candidate are run on tiny tensors, in integers modulo a prime.
+
+There is no rounding, so one differing element refutes. Functions of one variable are unknown functions here; where a
+candidate differs only because something must be known about them (exp(a-b) = exp(a)/exp(b)), f64 evaluation at the same sizes
+agrees with the program, and the candidate is not refuted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+import numpy as np
+
+from prism_mlir.graph.dims import dim_classes, shrink
+from prism_mlir.graph.errors import InputError, PrismError, UnsupportedError
+from prism_mlir.graph.evaluate import evaluate_graph
+from prism_mlir.graph.fields import Array, PrimeField, Reals
+from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.program import Program
+from prism_mlir.verify.alone import AloneRefuter, evaluate_program, is_plain
+from prism_mlir.verify.fit import Fit, fit
+from prism_mlir.verify.verdict import Counterexample
+
+Sizes = tuple[tuple[str, int], ...]
+
+
+def trial_sizes(dims: Sequence[str]) -> tuple[Sizes, ...]:
+    """The parallel sizes at which candidates are run: all 2, all 3, and mixed both ways."""
+    patterns = [(2,), (3,), (2, 3), (3, 2)] if len(dims) > 1 else [(2,), (3,)] if dims else [()]
+    return tuple(tuple((p, pattern[k % len(pattern)]) for k, p in enumerate(dims)) for pattern in patterns)
+
+
+@dataclass(frozen=True, slots=True)
+class _WatchedField(PrimeField):
+    """A prime field that notes divisions by zero."""
+
+    zeros: list[bool] = field(default_factory=list, compare=False)
+
+    def div(self, a: Array, b: Array) -> Array:
+        self.zeros.append(not b.all())
+        return a * self.inverse(b) % self.p
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A program and a candidate at concrete sizes, and what the program computes there."""
+
+    sizes: Sizes
+    dims: tuple[int, ...]
+    program: Program
+    graph: KernelGraph
+    seed: int
+
+
+class Refuter:
+    """Looks for counterexamples to candidates of one program. ``seed`` fixes all random inputs."""
+
+    def __init__(self, program: Program, *, seed: int = 0) -> None:
+        self.program, self.seed = program, seed
+        self._classes = dim_classes(program)
+        self._alone = AloneRefuter(program, seed)
+
+    def refute(self, graph: KernelGraph) -> Counterexample | None:
+        """A counterexample, or ``None`` where none was found. Ill-formed graphs are refuted, with the reason.
+
+        Raises :class:`InputError` where mappings are still symbols.
+        """
+        if not graph.is_concrete:
+            raise InputError("the graph still has symbolic mappings", hint="instantiate them first")
+        try:
+            fitted = fit(graph, self.program)
+            graph.check()
+        except UnsupportedError:
+            return None
+        except PrismError as error:
+            return self._ill_formed(error.message)
+        for k, sizes in enumerate(trial_sizes(graph.parallel_dims)):
+            found = self._compare(self._resize(fitted, sizes, self.seed + k))
+            if found is not None:
+                return found
+        return None
+
+    def refute_alone(self, graph: KernelGraph, dim: str) -> Counterexample | None:
+        """A counterexample with 2 or 3 parts along parallel dim ``dim`` and one along all others, if there is one.
+
+        What the mapping says about other parallel dims is not looked at. Expects a well-formed graph (``graph.check``).
+        """
+        if is_plain(graph):
+            return self._alone.refute(graph, dim)
+        try:
+            fitted = fit(graph, self.program)
+        except UnsupportedError:
+            return None
+        except PrismError as error:
+            return self._ill_formed(error.message)
+        for count in (2, 3):
+            sizes = tuple((p, count if p == dim else 1) for p in graph.parallel_dims)
+            found = self._compare(self._resize(fitted, sizes, self.seed))
+            if found is not None:
+                return found
+        return None
+
+    def _ill_formed(self, reason: str, sizes: Sizes = (), dims: tuple[int, ...] = ()) -> Counterexample:
+        return Counterexample(sizes, dims, self.seed, 0, (), 0, None, reason)
+
+    def _resize(self, fitted: Fit, sizes: Sizes, seed: int) -> _Run:
+        dims = self._dims(fitted, dict(sizes))
+        return _Run(sizes, dims, shrink(self.program, dict(enumerate(dims))), fitted.resize(dims), seed)
+
+    def _dims(self, fitted: Fit, sizes: Mapping[str, int]) -> tuple[int, ...]:
+        """The smallest size of each dim class that every cut divides, with at least two elements left, all different."""
+        cuts: list[set[str]] = [set() for _ in self._classes.sizes]
+        for k, node in enumerate(fitted.graph.nodes):
+            mapping = getattr(node, "mapping", None)
+            if mapping is None:
+                continue
+            block = fitted.graph.nodes[k].block  # type: ignore[union-attr]
+            for load, imap, fmap in zip(block.loads, mapping.imap, mapping.fmap, strict=True):
+                cut = [(p, d) for p, d in zip(block.grid, imap, strict=True) if d >= 0]
+                cut += [(block.loop, fmap)] if fmap >= 0 and block.loop is not None else []
+                for p, d in cut:
+                    for c in fitted.dims[k, load][d]:
+                        cuts[c].add(p)
+        result: list[int] = []
+        for c in range(len(cuts)):
+            step = prod(sizes[p] for p in cuts[c])
+            size = 2 * step
+            while size in result and not self._classes.factors[c]:
+                size += step
+            result.append(size)
+        for _ in result:
+            result = [
+                prod(result[f] for f in fs) if fs else n for n, fs in zip(result, self._classes.factors, strict=True)
+            ]
+        return tuple(result)
+
+    def _compare(self, run: _Run) -> Counterexample | None:
+        for attempt in range(8):
+            domain = _WatchedField(seed=run.seed)
+            rng = np.random.default_rng((run.seed, attempt) if attempt else run.seed)
+            inputs = [rng.integers(1, domain.p, i.shape, dtype=np.int64) for i in run.program.inputs]
+            expected, zero = evaluate_program(run.program, inputs, domain)
+            if zero:
+                continue
+            domain.zeros.clear()
+            try:
+                got = evaluate_graph(run.graph, dict(run.sizes), inputs, domain)
+            except PrismError as error:
+                return self._ill_formed(error.message, run.sizes, run.dims)
+            except ValueError as error:  # arrays that do not fit
+                return self._ill_formed(str(error), run.sizes, run.dims)
+            found = _first_difference(run, expected, got)
+            if found is None or not any(domain.zeros):
+                break
+        return None if found is None or self._agree_in_f64(run) else found
+
+    def _agree_in_f64(self, run: _Run) -> bool:
+        rng = np.random.default_rng(run.seed)
+        inputs = [rng.uniform(0.5, 1.5, i.shape) for i in run.program.inputs]
+        expected = run.program.evaluate(inputs, Reals())
+        got = evaluate_graph(run.graph, dict(run.sizes), inputs, Reals())
+        return all(
+            a.shape == b.shape and bool(np.isfinite(a).all()) and np.allclose(a, b, rtol=1e-9, atol=0)
+            for a, b in zip(expected, got, strict=True)
+        )
+
+
+def _first_difference(run: _Run, expected: Sequence[Array], got: Sequence[Array]) -> Counterexample | None:
+    for k, (a, b) in enumerate(zip(expected, got, strict=True)):
+        if a.shape != b.shape:
+            reason = f"the result has shape {list(b.shape)}, the program's {list(a.shape)}"
+            return Counterexample(run.sizes, run.dims, run.seed, k, (), 0, None, reason)
+        if not np.array_equal(a, b):
+            index = tuple(int(n) for n in np.argwhere(a != b)[0])
+            return Counterexample(
+                run.sizes, run.dims, run.seed, k, index, int(a[index]), int(b[index]), "an element differs"
+            )
+    return None
