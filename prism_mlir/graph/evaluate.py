@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping as MappingABC
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -16,8 +17,8 @@ from prism_mlir.graph.block import Accum, BlockGraph, Load
 from prism_mlir.graph.errors import InputError, PrismError
 from prism_mlir.graph.fields import Array, Domain
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
-from prism_mlir.graph.mapping import Mapping
-from prism_mlir.graph.ops import Op, evaluate_op
+from prism_mlir.graph.mapping import Mapping, tile_partitions, tile_shape
+from prism_mlir.graph.ops import Kind, Op, evaluate_op
 
 
 class BlocksDisagree(PrismError):
@@ -64,7 +65,8 @@ def evaluate_block(
             combine = domain.sum if node.op.monoid == "sum" else domain.amax
             tiles.append(combine(operands[0], lead - 1))
         else:
-            tiles.append(_apply(node.op, operands, lead, domain, k))
+            op = node.op if node.op.shape is None else _tile_op(block, mapping, sizes, node.op, k)
+            tiles.append(_apply(op, operands, lead, domain, k))
     return tuple(_save(block, tiles[o], row) for o, row in zip(block.outputs, mapping.omap, strict=True))
 
 
@@ -80,15 +82,20 @@ def _load(
     return repl(tile, lead - 1, count) if fmap < 0 else part(tile, lead + fmap, lead - 1, count)
 
 
+def _tile_op(block: BlockGraph, mapping: Mapping, sizes: MappingABC[str, int], op: Op, k: int) -> Op:
+    """A reshape or constant carries the shape of the whole tensor; this is the same operator on one tile."""
+    return replace(op, shape=tile_shape(block.shapes[k], tile_partitions(block, mapping)[k], sizes))
+
+
 def _apply(op: Op, operands: Sequence[Array], lead: int, domain: Domain, index: int) -> Array:
     shapes = [o.shape[lead:] for o in operands]
     try:
-        if op.shape is None:  # reshape and constant carry whole shapes; elsewhere the tile's own shapes must fit
-            op.spec.shape(op, shapes)
+        op.spec.shape(op, shapes)
     except InputError as error:
         raise InputError(f"block node {index}: {error.message}") from error
     rank = len(shapes[0]) if shapes else 0
-    return evaluate_op(op, operands, rank, domain)
+    result = evaluate_op(op, operands, rank, domain)
+    return result.reshape(*(1,) * lead, *result.shape) if op.kind is Kind.CONSTANT else result
 
 
 def _save(block: BlockGraph, tile: Array, row: Sequence[int]) -> Array:

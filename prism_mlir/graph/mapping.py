@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from math import prod
 
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load
-from prism_mlir.graph.dims import operand_pairs
+from prism_mlir.graph.dims import operand_pairs, reshape_groups
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.ops import Kind, Op, Shape
 
@@ -116,14 +116,14 @@ def _operator_partition(
         elif result[e] != left:
             raise InputError(f"node {k} ({op}): dim {e} is cut as {_show((left, result[e] or WHOLE))}")
     if op.kind is Kind.RESHAPE and any(r is None for r, n in zip(result, shape, strict=True) if n != 1):
-        _check_reshape_whole(k, parts[node.operands[0]], result, shapes[0])
+        _check_reshape_whole(k, parts[node.operands[0]], shapes[0], shape)
     return tuple(WHOLE if r is None else r for r in result)
 
 
-def _check_reshape_whole(k: int, operand: Sequence[Partition], result: Sequence[object], shape: Shape) -> None:
-    kept = sum(r is not None for r in result)
-    cut = sum(bool(p) for p in operand)
-    if cut > kept:
+def _check_reshape_whole(k: int, operand: Sequence[Partition], shape: Shape, target: Shape) -> None:
+    groups = reshape_groups(shape, target)
+    kept = {a[0] for a, b in groups if len(a) == len(b) == 1}
+    if any(part and d not in kept for d, part in enumerate(operand)):
         raise InputError(f"node {k}: a reshape that merges or splits dims needs them whole in each tile")
 
 
