@@ -1,131 +1,446 @@
-"""What one thread block needs at concrete sizes: tiles, shared memory, registers, matrix-multiply granules.
+"""Where every tile of a block graph lives: shared memory, registers, or nowhere (recomputed where it is used).
 
-The contract between tuning and code generation. Tuning admits a schedule only when the numbers here are within the target's
-limits; code generation may use less than :func:`shared_bytes`, never more. The plan behind the number is plain:
+This is arithmetic on shapes alone, so that choosing sizes can ask "does it fit" without generating code, and code generation
+builds exactly what was promised. The rules:
 
-- a load in the loop body owns ``stages`` buffers, an invariant load one, in its own element type
-- an accumulator owns one f32 buffer for the whole life of the block
-- every other tile owns one f32 buffer while the part of the block it belongs to runs; the loop body and what comes after
-  the loop reuse the same bytes, since no tile of the body outlives it
-- tiles that a matrix product touches are padded to whole granules in their last two dims
-- every buffer starts at a multiple of 128 bytes (eight rows of 16 bytes, the period of a swizzle)
+* a loaded tile is a shared-memory buffer, with ``stages`` copies if it is loaded in every iteration
+* elementwise operators are evaluated where they are used
+* products and what is accumulated from them stay in registers; they are written to shared memory too (f32) only where a use
+  needs other elements than the thread holds
+* a computed operand of a tensor-core product is first written to shared memory in the element type of the product
+* reductions leave their result in shared memory (f32); one that is accumulated over the loop stays in registers until the end
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from enum import StrEnum
 from math import prod
 
 from prism_mlir.graph.block import Accum, BlockGraph, Load, Stage
-from prism_mlir.graph.mapping import Mapping, tile_partitions, tile_shape
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.errors import PrismError
+from prism_mlir.graph.mapping import Mapping, Partition, tile_partitions, tile_shape
 from prism_mlir.graph.ops import Kind, Op, Shape
+from prism_mlir.graph.program import row_major
+from prism_mlir.graph.tile_layout import TileLayout
 
-Sizes = MappingABC[str, int]
+SHARED_LIMIT = 163 * 1024
+"""Bytes of shared memory a block can have on sm_80 (CUDA C++ Programming Guide, compute capabilities)."""
 
-MMA_M, MMA_N, MMA_K = 16, 8, 16  # mma.sync.m16n8k16, the 16-bit tensor-core instruction (PTX ISA, "mma")
-LANES = 32
-SHARED_ALIGNMENT = 128
-F32_BYTES = 4
-BASE_REGISTERS = 40  # addresses, loop counters, fragments in flight
+TENSOR_TYPES = (DType.F16, DType.BF16)
+_CODE_TYPES = (DType.F16, DType.BF16, DType.F32)
+_MAX_FUSED_ROWS = 64  # a thread holds one partial sum for each row its warp reduces
+_MMA_P, _MMA_Q, _MMA_K = 16, 8, 16
+
+
+class ScheduleError(PrismError):
+    """A graph cannot be built with these sizes; other sizes may do."""
+
+
+class Phase(StrEnum):
+    """When a buffer is alive."""
+
+    BEFORE = "before"
+    LOOP = "loop"
+    AFTER = "after"
+
+    @property
+    def number(self) -> int:
+        return list(Phase).index(self)
+
+
+_PHASES = {Stage.INVARIANT: Phase.BEFORE, Stage.BODY: Phase.LOOP, Stage.AFTER: Phase.AFTER}
 
 
 @dataclass(frozen=True, slots=True)
-class MatmulTile:
-    """One matrix product of a block: ``batch`` independent products [m, k] x [k, n] in each execution."""
+class Product:
+    """How the product of two tiles is computed.
 
-    node: int
+    batch, m, n, k: sizes of the tiles (leading dims together in ``batch``)
+    dtype:          element type of the operands; f32 means fused multiply-add on the ordinary cores
+    transposed:     the 16-row side of the tensor core holds n, and the 8-column side m
+    """
+
     batch: int
     m: int
     n: int
     k: int
+    dtype: DType
+    transposed: bool
+
+    @staticmethod
+    def of(shape: Shape, k: int, dtype: DType) -> Product:
+        """Choose the form with the least padding for a result tile ``[.., m, n]``; on a tie the normal one."""
+        *lead, m, n = shape
+        normal = _round_up(m, _MMA_P) * _round_up(n, _MMA_Q)
+        turned = _round_up(n, _MMA_P) * _round_up(m, _MMA_Q)
+        return Product(prod(lead), m, n, k, dtype, dtype in TENSOR_TYPES and turned < normal)
 
     @property
-    def granules(self) -> int:
-        """Accumulator fragments (16 x 8, either way round) the product consists of: what warps can share out."""
-        return self.batch * min(
-            _ceil(self.m, MMA_M) * _ceil(self.n, MMA_N), _ceil(self.m, MMA_N) * _ceil(self.n, MMA_M)
+    def on_tensor_cores(self) -> bool:
+        return self.dtype in TENSOR_TYPES
+
+    def padding(self, position: int) -> tuple[int, int]:
+        """Multiples to which the last two dims of operand ``position`` are padded."""
+        if not self.on_tensor_cores:
+            return (1, 1)
+        m, n = (_MMA_Q, _MMA_P) if self.transposed else (_MMA_P, _MMA_Q)
+        return (m, _MMA_K) if position == 0 else (_MMA_K, n)
+
+    @property
+    def registers(self) -> tuple[int, int, int, bool, bool]:
+        """Equal for products whose results are spread over the threads alike."""
+        return (self.batch, self.m, self.n, self.on_tensor_cores, self.transposed)
+
+
+@dataclass(frozen=True, slots=True)
+class Buffer:
+    """A tile in shared memory.
+
+    node:  block node whose values it holds
+    kind:  ``load``, ``operand`` (rounded for a tensor-core product) or ``value`` (f32)
+    slots: copies, for the pipeline
+    """
+
+    node: int
+    kind: str
+    dtype: DType
+    layout: TileLayout
+    slots: int
+    first: Phase
+    last: Phase
+
+    @property
+    def key(self) -> tuple[int, str]:
+        return (self.node, self.kind)
+
+    @property
+    def bytes(self) -> int:
+        return self.slots * self.layout.bytes
+
+
+@dataclass(frozen=True)
+class Placement:
+    """Where every tile of a block graph lives.
+
+    tiles:     shape of each node's tile
+    parts:     for each node and dim, the parallel dims that cut it
+    stages:    stage of each node
+    products:  matmul nodes
+    held:      nodes whose tile is in registers, with the product whose distribution it has
+    spilled:   nodes of ``held`` that are written to shared memory as well
+    fused:     reductions and products that only feed an accumulator, with that accumulator
+    operands:  for (matmul node, operand position), the key of the buffer it reads
+    buffers:   shared memory
+    """
+
+    tiles: tuple[Shape, ...]
+    parts: tuple[tuple[Partition, ...], ...]
+    stages: tuple[Stage, ...]
+    products: MappingABC[int, Product]
+    held: MappingABC[int, Product]
+    spilled: frozenset[int]
+    fused: MappingABC[int, int]
+    operands: MappingABC[tuple[int, int], tuple[int, str]]
+    buffers: tuple[Buffer, ...]
+
+    @property
+    def shared_bytes(self) -> int:
+        """Bytes of shared memory: the most that is alive at once. Buffers that are never alive together share memory."""
+        return max(sum(b.bytes for b in self.buffers if b.first.number <= p <= b.last.number) for p in range(3))
+
+
+def shared_bytes(
+    block: BlockGraph,
+    mapping: Mapping,
+    sizes: MappingABC[str, int],
+    stages: int,
+    strides: Sequence[tuple[int, ...]] | None = None,
+) -> int:
+    """Bytes of shared memory a block needs, exactly. Raises :class:`ScheduleError` for what cannot be built at all."""
+    return place(block, mapping, sizes, stages, strides).shared_bytes
+
+
+def place(
+    block: BlockGraph,
+    mapping: Mapping,
+    sizes: MappingABC[str, int],
+    stages: int,
+    strides: Sequence[tuple[int, ...]] | None = None,
+) -> Placement:
+    """Decide where tiles live. ``strides`` are those of the block's inputs in elements (row-major where not given)."""
+    missing = [p for p in block.parallel_dims if sizes.get(p, 0) < 1]
+    if missing:
+        raise ScheduleError(f"the schedule gives no positive size for parallel dim {missing[0]}")
+    for source in block.inputs:
+        if source.dtype not in _CODE_TYPES:
+            raise ScheduleError(f"no code for tensors of {source.dtype}", None, "use f16, bf16 or f32")
+    return _Placer(block, mapping, sizes, stages, strides).run()
+
+
+def contiguous_dim(shape: Shape, strides: Sequence[int]) -> int:
+    """The dim along which a tensor's elements are adjacent; the last one if there is none."""
+    adjacent = [d for d in range(len(shape)) if strides[d] == 1 and shape[d] > 1]
+    return adjacent[-1] if adjacent else len(shape) - 1
+
+
+def is_inline(op: object) -> bool:
+    """Whether a node is evaluated where it is used."""
+    return isinstance(op, Op) and op.kind in (Kind.UNARY, Kind.BINARY, Kind.TRANSPOSE, Kind.CONSTANT)
+
+
+def is_reduction(op: object) -> bool:
+    return isinstance(op, Op) and op.kind is Kind.REDUCE
+
+
+def is_matmul(op: object) -> bool:
+    return isinstance(op, Op) and op.kind is Kind.MATMUL
+
+
+def leaves(block: BlockGraph, root: int) -> tuple[int, ...]:
+    """The nodes that an expression reads: ``root`` itself unless it is evaluated in place. Sorted."""
+    found: set[int] = set()
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if is_inline(block.nodes[node].op):
+            pending += block.nodes[node].operands
+        else:
+            found.add(node)
+    return tuple(sorted(found))
+
+
+def turns(block: BlockGraph, root: int) -> bool:
+    """Whether an expression has a transpose in it."""
+    op = block.nodes[root].op
+    if not is_inline(op):
+        return False
+    return (isinstance(op, Op) and op.kind is Kind.TRANSPOSE) or any(turns(block, v) for v in block.nodes[root].operands)
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place where an expression is evaluated.
+
+    kind: ``operand`` (rounded copy for a product), ``read`` (by a product, in place), ``reduce``, ``accum`` or ``save``
+    """
+
+    root: int
+    phase: Phase
+    kind: str
+
+
+@dataclass
+class _Placer:
+    block: BlockGraph
+    mapping: Mapping
+    sizes: MappingABC[str, int]
+    stage_count: int
+    strides: Sequence[tuple[int, ...]] | None
+    held: dict[int, Product] = field(default_factory=dict)
+    spilled: set[int] = field(default_factory=set)
+
+    def run(self) -> Placement:
+        block = self.block
+        self.stages = block.stages
+        self.parts = tile_partitions(block, self.mapping)
+        self.tiles = tuple(tile_shape(s, p, self.sizes) for s, p in zip(block.shapes, self.parts, strict=True))
+        self._check_operators()
+        self.fused = dict(self._fused())
+        self.products = {k: self._product(k) for k, n in enumerate(block.nodes) if is_matmul(n.op)}
+        sites = list(self._sites())
+        self._spread(sites)
+        buffers = (*self._loads(), *self._values(), *self._operands())
+        last = self._last_uses(sites)
+        buffers = tuple(_until(b, last.get(b.key, b.first)) for b in buffers)
+        return Placement(
+            self.tiles,
+            self.parts,
+            self.stages,
+            self.products,
+            self.held,
+            frozenset(self.spilled),
+            self.fused,
+            dict(self._operand_keys()),
+            buffers,
         )
 
-    @property
-    def padded_fma(self) -> int:
-        """Multiply-adds the tensor cores execute, padding included."""
-        return self.granules * MMA_M * MMA_N * _ceil(self.k, MMA_K) * MMA_K
+    def _operand_keys(self) -> Iterator[tuple[tuple[int, int], tuple[int, str]]]:
+        for k, product in self.products.items():
+            for position, v in enumerate(self.block.nodes[k].operands):
+                in_place = "load" if isinstance(self.block.nodes[v].op, Load) else "value"
+                yield (k, position), (v, in_place if self.operand_in_place(v, product) else "operand")
+
+    def _check_operators(self) -> None:
+        for k, node in enumerate(self.block.nodes):
+            if isinstance(node.op, Op) and node.op.kind is Kind.RESHAPE:
+                raise ScheduleError(f"block node {k}: no code for a reshape inside a block")
+            if not self.tiles[k]:
+                raise ScheduleError(f"block node {k}: no code for tiles without dims")
+
+    def _users(self, node: int) -> list[int]:
+        return [k for k, n in enumerate(self.block.nodes) for v in n.operands if v == node]
+
+    def _fused(self) -> Iterator[tuple[int, int]]:
+        for k, node in enumerate(self.block.nodes):
+            users = self._users(k)
+            if len(users) != 1 or k in self.block.outputs:
+                continue
+            accum = self.block.nodes[users[0]].op
+            if not isinstance(accum, Accum):
+                continue
+            if is_matmul(node.op) and accum.monoid == "sum":
+                yield k, users[0]
+            if is_reduction(node.op) and isinstance(node.op, Op):
+                same = accum.monoid == {"sum": "sum", "reduce_max": "max"}[node.op.name]
+                if same and prod(self.tiles[k]) <= _MAX_FUSED_ROWS:
+                    yield k, users[0]
+
+    def _product(self, node: int) -> Product:
+        a, b = self.block.nodes[node].operands
+        return Product.of(self.tiles[node], self.tiles[a][-1], self._product_type(a, b))
+
+    def _product_type(self, a: int, b: int) -> DType:
+        """The element type of a product: that of the loaded operands; with none, that of all loads it depends on."""
+        loaded = {self._load_type(v) for v in (a, b)} - {None}
+        types = loaded or {t for v in (a, b) for t in self._source_types(v)}
+        common = next(iter(types)) if len(types) == 1 else None
+        return common if common in TENSOR_TYPES and common is not None else DType.F32
+
+    def _load_type(self, node: int) -> DType | None:
+        op = self.block.nodes[node].op
+        return self.block.inputs[op.source].dtype if isinstance(op, Load) else None
+
+    def _source_types(self, node: int) -> set[DType]:
+        kind = self._load_type(node)
+        return {kind} if kind else {t for v in self.block.nodes[node].operands for t in self._source_types(v)}
+
+    def _phase(self, node: int) -> Phase:
+        return _PHASES[self.stages[node]]
+
+    def operand_in_place(self, node: int, product: Product) -> bool:
+        """Whether a product can read an operand where it lies anyway."""
+        op = self.block.nodes[node].op
+        if not product.on_tensor_cores:
+            return not is_inline(op)
+        if not isinstance(op, Load) or self._load_type(node) is not product.dtype:
+            return False
+        return self._load_order(node)[-1] >= len(self.tiles[node]) - 2
+
+    def _sites(self) -> Iterator[Site]:
+        """Every evaluation of an expression, in an order in which tiles are defined before they are used."""
+        for k, node in enumerate(self.block.nodes):
+            if is_matmul(node.op):
+                for v in node.operands:
+                    copied = not self.operand_in_place(v, self.products[k])
+                    yield Site(v, self._phase(v), "operand") if copied else Site(v, self._phase(k), "read")
+            elif is_reduction(node.op):
+                yield Site(node.operands[0], self._phase(k), "reduce")
+            elif isinstance(node.op, Accum) and node.operands[0] not in self.fused:
+                yield Site(node.operands[0], Phase.LOOP, "accum" if node.op.monoid == "sum" else "reduce")
+        for out in self.block.outputs:
+            yield Site(out, Phase.AFTER, "save")
+
+    def _spread(self, sites: Sequence[Site]) -> None:
+        """Which tiles stay in registers, and which of them shared memory needs as well."""
+        for k, node in enumerate(self.block.nodes):
+            if k in self.products:
+                self.held[self.fused.get(k, k)] = self.products[k]
+            elif isinstance(node.op, Accum) and node.op.monoid == "sum" and node.operands[0] not in self.fused:
+                spread = self.spread_of(node.operands[0])
+                if spread is not None:
+                    self.held[k] = spread
+        for site in sites:
+            held = [v for v in leaves(self.block, site.root) if v in self.held]
+            fits = site.kind not in ("reduce", "read") and self.spread_of(site.root) is not None
+            if held and not fits:
+                self.spilled.update(held)
+
+    def spread_of(self, root: int) -> Product | None:
+        """The distribution in which an expression can be evaluated from registers; ``None`` where there is none."""
+        held = [self.held[v] for v in leaves(self.block, root) if v in self.held]
+        if not held or len({h.registers for h in held}) != 1 or turns(self.block, root):
+            return None
+        first = held[0]
+        *lead, m, n = self.tiles[root]
+        return first if (prod(lead), m, n) == (first.batch, first.m, first.n) else None
+
+    def _load_order(self, node: int) -> tuple[int, ...]:
+        op = self.block.nodes[node].op
+        assert isinstance(op, Load)
+        shape = self.block.inputs[op.source].shape
+        fastest = contiguous_dim(shape, self.strides[op.source] if self.strides else row_major(shape))
+        return (*(d for d in range(len(shape)) if d != fastest), fastest)
+
+    def _padded(self, node: int) -> Shape:
+        """A tile's extents when every product that reads it directly finds whole tensor-core tiles."""
+        extents = list(self.tiles[node])
+        for k, product in self.products.items():
+            for position, v in enumerate(self.block.nodes[k].operands):
+                if v == node:
+                    for d, multiple in zip((-2, -1), product.padding(position), strict=True):
+                        extents[d] = max(extents[d], _round_up(self.tiles[node][d], multiple))
+        return tuple(extents)
+
+    def _loads(self) -> Iterator[Buffer]:
+        for k in self.block.loads:
+            dtype = self._load_type(k)
+            assert dtype is not None
+            in_place = any(
+                v == k and self.operand_in_place(k, p) for m, p in self.products.items() for v in self.block.nodes[m].operands
+            )
+            extents = self._padded(k) if in_place else self.tiles[k]
+            layout = TileLayout(extents, self._load_order(k), dtype.bytes)
+            slots = self.stage_count if self.stages[k] is Stage.BODY else 1
+            last = Phase.LOOP if self.stages[k] is Stage.BODY else Phase.BEFORE
+            yield Buffer(k, "load", dtype, layout, slots, Phase.BEFORE, last)
+
+    def _values(self) -> Iterator[Buffer]:
+        for k, node in enumerate(self.block.nodes):
+            reduction = is_reduction(node.op) and k not in self.fused
+            accumulated = isinstance(node.op, Accum) and k not in self.held
+            if not (reduction or accumulated or k in self.spilled):
+                continue
+            first = self._phase(k)
+            if accumulated and node.operands[0] not in self.fused:
+                first = Phase.BEFORE  # initialised before the loop
+            yield Buffer(k, "value", DType.F32, TileLayout.row_major(self.tiles[k], 4), 1, first, first)
+
+    def _operands(self) -> Iterator[Buffer]:
+        done: dict[int, DType] = {}
+        for k, product in self.products.items():
+            for v in self.block.nodes[k].operands:
+                if self.operand_in_place(v, product) or done.get(v) is product.dtype:
+                    continue
+                if v in done:
+                    raise ScheduleError(f"block node {v} is an operand of products in {done[v]} and in {product.dtype}")
+                done[v] = product.dtype
+                layout = TileLayout.row_major(self._padded(v), product.dtype.bytes)
+                yield Buffer(v, "operand", product.dtype, layout, 1, self._phase(v), self._phase(v))
+
+    def _last_uses(self, sites: Sequence[Site]) -> dict[tuple[int, str], Phase]:
+        last: dict[tuple[int, str], Phase] = {}
+
+        def use(key: tuple[int, str], phase: Phase) -> None:
+            last[key] = max(last.get(key, phase), phase, key=lambda p: p.number)
+
+        for site in sites:
+            for v in leaves(self.block, site.root):
+                use((v, "load" if isinstance(self.block.nodes[v].op, Load) else "value"), site.phase)
+        for k, product in self.products.items():
+            for v in self.block.nodes[k].operands:
+                if not self.operand_in_place(v, product):
+                    use((v, "operand"), self._phase(k))
+        return last
 
 
-def tile_shapes(block: BlockGraph, mapping: Mapping, sizes: Sizes) -> tuple[Shape, ...]:
-    """The tile of every node. Raises :class:`~prism_mlir.graph.errors.InputError` where the mapping does not fit."""
-    parts = tile_partitions(block, mapping)
-    return tuple(tile_shape(shape, part, sizes) for shape, part in zip(block.shapes, parts, strict=True))
+def _until(buffer: Buffer, last: Phase) -> Buffer:
+    latest = max(buffer.last, last, key=lambda p: p.number)
+    return Buffer(buffer.node, buffer.kind, buffer.dtype, buffer.layout, buffer.slots, buffer.first, latest)
 
 
-def matmul_tiles(block: BlockGraph, tiles: tuple[Shape, ...]) -> tuple[MatmulTile, ...]:
-    """Every matrix product with the sizes of its tiles."""
-    found = []
-    for k, node in enumerate(block.nodes):
-        if isinstance(node.op, Op) and node.op.kind is Kind.MATMUL:
-            left, right = (tiles[v] for v in node.operands)
-            found.append(MatmulTile(k, prod(left[:-2]), left[-2], right[-1], left[-1]))
-    return tuple(found)
-
-
-def shared_bytes(block: BlockGraph, mapping: Mapping, sizes: Sizes, stages: int) -> int:
-    """Upper bound of the shared memory one block uses, in bytes."""
-    return planned_bytes(block, tile_shapes(block, mapping, sizes), stages)
-
-
-def planned_bytes(block: BlockGraph, tiles: tuple[Shape, ...], stages: int) -> int:
-    """:func:`shared_bytes` for tiles that are known already."""
-    padded = _matmul_operands(block)
-    throughout, in_stage = 0, dict.fromkeys(Stage, 0)
-    for k, node in enumerate(block.nodes):
-        elements = prod(_pad(tiles[k]) if k in padded else tiles[k])
-        if isinstance(node.op, Load):
-            size = _aligned(elements * block.inputs[node.op.source].dtype.bytes)
-            if node.op.invariant:
-                throughout += size
-            else:
-                in_stage[Stage.BODY] += size * stages
-        elif isinstance(node.op, Accum) or block.stages[k] is Stage.INVARIANT:
-            throughout += _aligned(elements * F32_BYTES)
-        else:
-            in_stage[block.stages[k]] += _aligned(elements * F32_BYTES)
-    return throughout + max(in_stage[Stage.BODY], in_stage[Stage.AFTER])
-
-
-def registers_per_thread(block: BlockGraph, tiles: tuple[Shape, ...], warps: int) -> int:
-    """Estimate of 32-bit registers a thread needs: accumulators of products and of the loop, and a constant.
-
-    A product whose result is only accumulated is computed in place, so its fragments are counted once.
-    """
-    padded = _matmul_operands(block)
-    accumulated = {n.operands[0] for n in block.nodes if isinstance(n.op, Accum)}
-    elements = 0
-    for k, node in enumerate(block.nodes):
-        product = isinstance(node.op, Op) and node.op.kind is Kind.MATMUL and k not in accumulated
-        if product or isinstance(node.op, Accum):
-            elements += prod(_pad(tiles[k]) if k in padded else tiles[k])
-    return BASE_REGISTERS + _ceil(elements, warps * LANES)
-
-
-def _matmul_operands(block: BlockGraph) -> frozenset[int]:
-    """Nodes that are operands or results of a matrix product, and accumulators of such results."""
-    found: set[int] = set()
-    for k, node in enumerate(block.nodes):
-        if isinstance(node.op, Op) and node.op.kind is Kind.MATMUL:
-            found |= {k, *node.operands}
-        elif isinstance(node.op, Accum) and node.operands[0] in found:
-            found.add(k)
-    return frozenset(found)
-
-
-def _pad(shape: Shape) -> Shape:
-    return (*shape[:-2], *(_ceil(n, MMA_M) * MMA_M for n in shape[-2:]))
-
-
-def _aligned(size: int) -> int:
-    return _ceil(size, SHARED_ALIGNMENT) * SHARED_ALIGNMENT
-
-
-def _ceil(a: int, b: int) -> int:
-    return -(-a // b)
+def _round_up(value: int, multiple: int) -> int:
+    return -(-value // multiple) * multiple

@@ -1,0 +1,204 @@
+"""What the emitters of one kernel share: the builder, the thread's place, tile positions, shared-memory access.
+
+Coordinates are in elements within a tile. ``step`` is the loop iteration in scope, and ``slot`` the pipeline copy it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from math import prod
+
+from prism_mlir.codegen.builder import Bool, Builder, Int
+from prism_mlir.codegen.elementwise import Arithmetic
+from prism_mlir.codegen.layout import Spread, Threads, element_offset
+from prism_mlir.codegen.memory_plan import ALIGNMENT, MemoryPlan
+from prism_mlir.graph.block import BlockGraph, Load, Stage
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.footprint import Buffer, Placement
+from prism_mlir.graph.mapping import Partition
+from prism_mlir.graph.symbols import GRID_NAMES
+
+SPACE = "#gpu.address_space<workgroup>"
+
+
+@dataclass(frozen=True, slots=True)
+class GlobalTensor:
+    """A tensor in global memory: a strided view of one kernel parameter.
+
+    name:     SSA name of the parameter, a memref of rank 1 with ``elements`` elements
+    strides:  in elements; ``offset`` likewise
+    """
+
+    name: str
+    dtype: DType
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+    offset: int
+    elements: int
+
+    @property
+    def type(self) -> str:
+        return f"memref<{self.elements}x{self.dtype}>"
+
+
+@dataclass
+class KernelState:
+    """The mutable state of emitting one kernel."""
+
+    b: Builder
+    threads: Threads
+    block: BlockGraph
+    placement: Placement
+    memory: MemoryPlan
+    math: Arithmetic
+    sizes: Mapping[str, int]
+    inputs: Sequence[GlobalTensor]
+    shared: str
+    step: Int = 0
+    slot: Int = 0
+    registers: dict[int, list[str]] = field(default_factory=dict)
+    spreads: dict[int, Spread] = field(default_factory=dict)
+    written: set[tuple[int, str]] = field(default_factory=set)
+    read: set[tuple[int, str]] = field(default_factory=set)
+    _sites: int = 0
+
+    # Barriers
+
+    def barrier(self) -> None:
+        self.b.emit("gpu.barrier")
+        self.written.clear()
+        self.read.clear()
+
+    def touch(self, reads: set[tuple[int, str]], writes: set[tuple[int, str]]) -> None:
+        """Announce what the next code reads and writes in shared memory; a barrier comes first where one is needed."""
+        if reads & self.written or writes & (self.written | self.read):
+            self.barrier()
+        self.read |= reads
+        self.written |= writes
+
+    def new_site(self) -> str:
+        """A tag for loads from shared memory, which may be shared within one site but not beyond."""
+        self._sites += 1
+        return f"site{self._sites}"
+
+    # Positions
+
+    def block_index(self, grid_dim: str) -> Int:
+        if self.sizes[grid_dim] == 1:
+            return 0
+        axis = "xyz"[GRID_NAMES.index(grid_dim)]
+        return self.b.pure(f"arith.index_castui {self.b.pure(f'gpu.block_id {axis}')} : index to i32")
+
+    def part_index(self, part: Partition) -> Int:
+        """Which part of a dim this block (and iteration) holds: grid dims are the slow digits, the loop the fast one."""
+        index: Int = 0
+        for name in self.block.parallel_dims:
+            if name in part:
+                digit = self.step if name == self.block.loop else self.block_index(name)
+                index = self.b.add(self.b.mul(index, self.sizes[name]), digit)
+        return index
+
+    def origin(self, node: int, dim: int) -> Int:
+        """Where the tile starts in the whole tensor."""
+        return self.b.mul(self.part_index(self.placement.parts[node][dim]), self.placement.tiles[node][dim])
+
+    def is_ragged(self, node: int, dim: int) -> bool:
+        """Whether some parts of a dim hold fewer elements than the tile."""
+        pieces = prod(self.sizes[p] for p in self.placement.parts[node][dim])
+        return pieces * self.placement.tiles[node][dim] != self.block.shapes[node][dim]
+
+    def extent(self, node: int, dim: int) -> Int:
+        """How many elements of a tile's dim exist, for this block and iteration."""
+        tile = self.placement.tiles[node][dim]
+        loop_is_over = self.block.loop in self.placement.parts[node][dim] and self.placement.stages[node] is Stage.AFTER
+        if loop_is_over or not self.is_ragged(node, dim):
+            return tile
+        return self.b.minimum(self.b.sub_to_zero(self.block.shapes[node][dim], self.origin(node, dim)), tile)
+
+    # Shared memory
+
+    def buffer(self, node: int, kind: str | None = None) -> Buffer:
+        return self.memory.buffers[self.key(node, kind)]
+
+    def key(self, node: int, kind: str | None = None) -> tuple[int, str]:
+        return (node, kind or ("load" if isinstance(self.block.nodes[node].op, Load) else "value"))
+
+    def view(self, buffer: Buffer) -> tuple[str, str]:
+        """Name and type of the buffer, all slots, as a memref of rank 1."""
+        count = buffer.bytes // buffer.dtype.bytes
+        kind = f"memref<{count}x{buffer.dtype}, {SPACE}>"
+        source = f"memref<{self.memory.total}xi8, {SPACE}>" if self.memory.static_bytes else f"memref<?xi8, {SPACE}>"
+        offset = self.b.index(self.memory.offsets[buffer.key])
+        return self.b.pure(f"memref.view {self.shared}[{offset}][] : {source} to {kind}"), kind
+
+    def address(self, buffer: Buffer, coordinates: Sequence[Int], slot: Int = 0) -> Int:
+        start = self.b.mul(slot, buffer.layout.bytes // buffer.dtype.bytes)
+        return self.b.add(start, element_offset(self.b, buffer.layout, coordinates))
+
+    def slot_of(self, buffer: Buffer) -> Int:
+        return self.slot if buffer.slots > 1 else 0
+
+    def load(self, buffer: Buffer, coordinates: Sequence[Int], width: int, tag: str) -> list[str]:
+        """``width`` neighbours along the last dim, as f32."""
+        values: list[str] = []
+        step = self._piece(buffer, width)
+        for k in range(0, width, step):
+            place = (*coordinates[:-1], self.b.add(coordinates[-1], k))
+            values += self._load_piece(buffer, place, step, tag)
+        return values
+
+    def _piece(self, buffer: Buffer, width: int) -> int:
+        """How many of ``width`` neighbours one access can move."""
+        layout = buffer.layout
+        if layout.fastest != len(layout.extents) - 1 or layout.columns % width:
+            return 1
+        return min(width, layout.chunk)
+
+    def _load_piece(self, buffer: Buffer, place: Sequence[Int], width: int, tag: str) -> list[str]:
+        name, kind = self.view(buffer)
+        at = self.b.index(self.address(buffer, place, self.slot_of(buffer)))
+        if width == 1:
+            return [self.widen(self.b.pure(f"memref.load {name}[{at}] : {kind}", tag), buffer.dtype)]
+        vector = f"vector<{width}x{buffer.dtype}>"
+        align = f"{{alignment = {width * buffer.dtype.bytes} : i64}}"
+        loaded = self.b.pure(f"vector.load {name}[{at}] {align} : {kind}, {vector}", tag)
+        parts = [self.b.pure(f"vector.extract {loaded}[{i}] : {buffer.dtype} from {vector}") for i in range(width)]
+        return [self.widen(p, buffer.dtype) for p in parts]
+
+    def store(self, buffer: Buffer, coordinates: Sequence[Int], values: Sequence[str]) -> None:
+        """Round f32 values to the buffer's element type and store them as neighbours along the last dim."""
+        step = self._piece(buffer, len(values))
+        name, kind = self.view(buffer)
+        for k in range(0, len(values), step):
+            place = (*coordinates[:-1], self.b.add(coordinates[-1], k))
+            at = self.b.index(self.address(buffer, place))
+            self.store_at(name, kind, at, [self.narrow(v, buffer.dtype) for v in values[k : k + step]], buffer.dtype)
+
+    def store_at(self, name: str, kind: str, at: str, values: Sequence[str], dtype: DType) -> None:
+        if len(values) == 1:
+            self.b.emit(f"memref.store {values[0]}, {name}[{at}] : {kind}")
+            return
+        vector = f"vector<{len(values)}x{dtype}>"
+        packed = self.b.pure(f"vector.from_elements {', '.join(values)} : {vector}")
+        align = f"{{alignment = {len(values) * dtype.bytes} : i64}}"
+        self.b.emit(f"vector.store {packed}, {name}[{at}] {align} : {kind}, {vector}")
+
+    def widen(self, value: str, dtype: DType) -> str:
+        return value if dtype is DType.F32 else self.b.pure(f"arith.extf {value} : {dtype} to f32")
+
+    def narrow(self, value: str, dtype: DType) -> str:
+        return value if dtype is DType.F32 else self.b.pure(f"arith.truncf {value} : f32 to {dtype}")
+
+    # Guards
+
+    def inside(self, node: int, coordinates: Sequence[Int], dims: Sequence[int]) -> Bool:
+        """Whether an element of a tile exists, looking at some dims only."""
+        return self.b.all([self.b.less(coordinates[d], self.extent(node, d)) for d in dims])
+
+
+def shared_declaration(memory: MemoryPlan) -> str:
+    """The workgroup attribution of a kernel function; empty where shared memory is dynamic or none is needed."""
+    if not memory.static_bytes:
+        return ""
+    return f" workgroup(%shared : memref<{memory.total}xi8, {SPACE}> {{llvm.align = {ALIGNMENT} : i64}})"

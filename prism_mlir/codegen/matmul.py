@@ -1,0 +1,137 @@
+"""Products of two tiles: ``mma.sync.m16n8k16`` with f32 accumulators, or fused multiply-add for f32 tensors.
+
+The tensor core multiplies a 16-row side by an 8-column side. In the normal form ``C = A.B`` the rows of A are the 16-row side; in
+the transposed form ``C^T = B^T.A^T`` the columns of B are, so that eight or fewer rows of A waste nothing. Both sides are read by
+``ldmatrix``, which transposes on the way where a side's tile has its rows, not k, next to each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from prism_mlir.codegen.builder import Int
+from prism_mlir.codegen.kernel_state import KernelState
+from prism_mlir.codegen.layout import Fragments, Scattered, Spread
+from prism_mlir.graph.footprint import Buffer, ScheduleError
+
+_UNROLLED_STEPS = 8
+_MAX_REGISTERS = 160  # accumulators a thread can hold beside everything else, of 255 registers
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """One side of a product in shared memory: ``row`` is its m or n dim, ``k`` its contraction dim."""
+
+    buffer: Buffer
+    row: int
+    k: int
+
+
+def check_registers(spread: Spread) -> None:
+    """Raises :class:`ScheduleError` where the accumulators of a product need more registers than a thread has."""
+    if spread.count > _MAX_REGISTERS:
+        raise ScheduleError(f"a thread would hold {spread.count} accumulators, more than {_MAX_REGISTERS}")
+
+
+def multiply(state: KernelState, node: int, spread: Spread, accumulators: Sequence[str]) -> list[str]:
+    """``accumulators + A.B`` for matmul ``node``, whose operands must lie in shared memory."""
+    a, b = (state.memory.buffers[state.placement.operands[node, position]] for position in range(2))
+    state.touch({a.key, b.key}, set())
+    rank = len(a.layout.extents)
+    left, right = Operand(a, rank - 2, rank - 1), Operand(b, rank - 1, rank - 2)
+    if isinstance(spread, Scattered):
+        return _fused_multiply_add(state, spread, (left, right), accumulators)
+    sides = (right, left) if spread.product.transposed else (left, right)
+    return _tensor_core(state, spread, sides, accumulators)
+
+
+def _tensor_core(
+    state: KernelState, spread: Fragments, sides: tuple[Operand, Operand], accumulators: Sequence[str]
+) -> list[str]:
+    b = state.b
+    kind = "vector<2x2xf32>"
+    packed = [
+        b.pure(f"vector.from_elements {', '.join(accumulators[r : r + 4])} : {kind}") for r in range(0, spread.count, 4)
+    ]
+    steps = -(-spread.product.k // 16)
+
+    def step(k: Int, values: list[str]) -> list[str]:
+        return _one_step(state, spread, sides, b.mul(k, 16), values)
+
+    carried = [(v, kind) for v in packed]
+    done = b.loop(steps, step, carried, unroll=_UNROLLED_STEPS)
+    return [b.pure(f"vector.extract {v}[{i}, {j}] : f32 from {kind}") for v in done for i in range(2) for j in range(2)]
+
+
+def _one_step(
+    state: KernelState, spread: Fragments, sides: tuple[Operand, Operand], k: Int, accumulators: list[str]
+) -> list[str]:
+    """One step of 16 along k: every fragment of both sides is read once, then all pairs are multiplied."""
+    result = list(accumulators)
+    tiles_p, tiles_q = spread.each_warp
+    dtype = spread.product.dtype
+    kinds = f"(vector<4x2x{dtype}>, vector<2x2x{dtype}>, vector<2x2xf32>) -> vector<2x2xf32>"
+    for batch in range(spread.product.batch):
+        lead = state.b.unflatten(batch, spread.shape[:-2])
+        p_parts = [_fragment(state, spread, sides[0], (lead, k), 0, a) for a in range(tiles_p)]
+        q_parts = [_fragment(state, spread, sides[1], (lead, k), 1, c) for c in range(tiles_q)]
+        for a in range(tiles_p):
+            for c in range(tiles_q):
+                r = spread.register(batch, a, c) // 4
+                result[r] = state.b.effect(
+                    f"nvgpu.mma.sync ({p_parts[a]}, {q_parts[c]}, {result[r]}) {{mmaShape = [16, 8, 16]}} : {kinds}"
+                )
+    return result
+
+
+def _fragment(
+    state: KernelState, spread: Fragments, operand: Operand, place: tuple[Sequence[Int], Int], side: int, index: int
+) -> str:
+    """A 16x16 fragment of the 16-row side (``side`` 0) or a 16x8 one of the 8-column side, by ``ldmatrix``.
+
+    Lane ``l`` gives the address of row ``l % 8`` of 8x8 matrix ``l / 8``. A warp without work reads the last tile.
+    """
+    b, lane = state.b, state.threads.lane
+    lead, k = place
+    tile = spread.tile(b, state.threads, index, 0)[0] if side == 0 else spread.tile(b, state.threads, 0, index)[1]
+    warps = (spread.warps_p, spread.warps_q)[side]
+    if spread.tiles[side] % warps:
+        tile = b.minimum(tile, spread.tiles[side] - 1)
+    row = b.mul(tile, (16, 8)[side])
+    matrix, within = b.rem(b.div(lane, 8), 4 if side == 0 else 2), b.rem(lane, 8)
+    row_block, k_block = (b.rem(matrix, 2), b.div(matrix, 2)) if side == 0 else (0, matrix)
+    turned = operand.buffer.layout.fastest == operand.row
+    row = b.add(row, b.add(b.mul(row_block, 8), 0 if turned else within))
+    k = b.add(k, b.add(b.mul(k_block, 8), within if turned else 0))
+    coordinates: list[Int] = [*lead, 0, 0]
+    coordinates[operand.row], coordinates[operand.k] = row, k
+    name, kind = state.view(operand.buffer)
+    at = b.index(state.address(operand.buffer, coordinates, state.slot_of(operand.buffer)))
+    count = 4 if side == 0 else 2
+    transpose = "true" if turned else "false"
+    return b.effect(
+        f"nvgpu.ldmatrix {name}[{at}] {{numTiles = {count} : i32, transpose = {transpose}}}"
+        f" : {kind} -> vector<{count}x2x{operand.buffer.dtype}>"
+    )
+
+
+def _fused_multiply_add(
+    state: KernelState, spread: Scattered, operands: tuple[Operand, Operand], accumulators: Sequence[str]
+) -> list[str]:
+    """Each thread computes its own elements of the result, one after another along k."""
+    b, tag = state.b, state.new_site()
+    places = [spread.pack(b, state.threads, j).coordinates for j in range(spread.count)]
+    if prod(spread.shape) % spread.threads:  # a thread past the end computes the last element once more
+        places = [tuple(b.minimum(c, n - 1) for c, n in zip(p, spread.shape, strict=True)) for p in places]
+
+    def step(k: Int, values: list[str]) -> list[str]:
+        result: list[str] = []
+        for place, value in zip(places, values, strict=True):
+            left = state.load(operands[0].buffer, (*place[:-1], k), 1, tag)
+            right = state.load(operands[1].buffer, (*place[:-2], k, place[-1]), 1, tag)
+            result.append(state.math.fma(left[0], right[0], value))
+        return result
+
+    return b.loop(spread.product.k, step, [(v, "f32") for v in accumulators], unroll=_UNROLLED_STEPS)

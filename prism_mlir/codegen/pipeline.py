@@ -1,0 +1,136 @@
+"""Tiles travel from global to shared memory: 16 bytes a thread at a time, asynchronously, some iterations ahead.
+
+With ``S`` stages a body tile has ``S`` copies. Before the loop, the tiles of iterations ``0 .. S-2`` are requested, each
+iteration's tiles as one group of ``cp.async``. Iteration ``i`` waits until at most ``S-2`` younger groups are in flight, so that
+its own tiles have landed; a barrier makes them visible to all threads and tells that the copy read in iteration ``i-1`` is
+free; the tiles of iteration ``i+S-1`` are requested into it. A group is committed in every iteration, empty or not: waiting counts
+groups. With one stage, the request is made after a barrier and waited for at once.
+
+Where rows are not aligned for 16 bytes, 8 or 4 are copied, or single elements by ordinary loads. Elements outside of the tensor
+and padding are filled with zeros, by the copy itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import prod
+
+from prism_mlir.codegen.builder import Bool, Int
+from prism_mlir.codegen.kernel_state import GlobalTensor, KernelState
+from prism_mlir.graph.block import Load
+from prism_mlir.graph.footprint import Buffer
+
+_UNROLLED_COPIES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class TileCopy:
+    """How one load's tile is copied: ``chunk`` elements at a time, asynchronously or not."""
+
+    node: int
+    source: GlobalTensor
+    buffer: Buffer
+    chunk: int
+    is_async: bool
+
+
+def plan_copy(state: KernelState, node: int) -> TileCopy:
+    """The widest copy whose chunks are aligned on both sides whatever the block and the iteration."""
+    op = state.block.nodes[node].op
+    assert isinstance(op, Load)
+    source, buffer = state.inputs[op.source], state.buffer(node)
+    for size in (16, 8, 4):
+        chunk = size // source.dtype.bytes
+        if chunk >= 1 and _is_aligned(state, node, source, buffer, chunk):
+            return TileCopy(node, source, buffer, chunk, True)
+    return TileCopy(node, source, buffer, 1, False)
+
+
+def _is_aligned(state: KernelState, node: int, source: GlobalTensor, buffer: Buffer, chunk: int) -> bool:
+    fastest = buffer.layout.fastest
+    if source.strides[fastest] != 1 and source.shape[fastest] > 1:
+        return False
+    others = [s for d, s in enumerate(source.strides) if d != fastest and source.shape[d] > 1]
+    cut = bool(state.placement.parts[node][fastest])
+    tile = state.placement.tiles[node][fastest]
+    steps = [*others, source.offset, buffer.layout.columns, *([tile] if cut else [])]
+    return all(step % chunk == 0 for step in steps)
+
+
+def issue_copy(state: KernelState, copy: TileCopy, slot: Int) -> None:
+    """Request one tile (of the iteration ``state.step``) into copy ``slot`` of its buffer."""
+    b, layout = state.b, copy.buffer.layout
+    outer = [layout.extents[d] for d in layout.order[:-1]]
+    per_row = layout.columns // copy.chunk
+    total = prod(outer) * per_row
+    threads = state.threads.count
+
+    def one(j: Int, _: list[str]) -> list[str]:
+        if threads % per_row == 0:
+            row = b.add(b.div(state.threads.thread, per_row), b.mul(j, threads // per_row))
+            column = b.rem(state.threads.thread, per_row)
+        else:
+            flat = b.add(state.threads.thread, b.mul(j, threads))
+            row, column = b.div(flat, per_row), b.rem(flat, per_row)
+        whole = total % threads == 0 or (isinstance(j, int) and (j + 1) * threads <= total)
+        has_work = True if whole else b.less(b.add(state.threads.thread, b.mul(j, threads)), total)
+        coordinates: list[Int] = [0] * len(layout.extents)
+        for d, c in zip(layout.order[:-1], b.unflatten(row, outer), strict=True):
+            coordinates[d] = c
+        coordinates[layout.fastest] = b.mul(column, copy.chunk)
+        b.when(has_work, lambda: _move(state, copy, coordinates, slot))
+        return []
+
+    b.loop(-(-total // threads), one, unroll=_UNROLLED_COPIES)
+
+
+def _move(state: KernelState, copy: TileCopy, coordinates: Sequence[Int], slot: Int) -> None:
+    b, node, layout = state.b, copy.node, copy.buffer.layout
+    tile = state.placement.tiles[node]
+    partial = [d for d in range(len(tile)) if layout.extents[d] != tile[d] or state.is_ragged(node, d)]
+    rows_exist = state.inside(node, coordinates, [d for d in partial if d != layout.fastest])
+    exists = b.both(rows_exist, state.inside(node, coordinates, [d for d in partial if d == layout.fastest]))
+    place: Int = copy.source.offset
+    for d, stride in enumerate(copy.source.strides):
+        place = b.add(place, b.mul(b.add(state.origin(node, d), coordinates[d]), stride))
+    place = b.choose(exists, place, copy.source.offset)
+    target, target_type = state.view(copy.buffer)
+    at = b.index(state.address(copy.buffer, coordinates, slot if copy.buffer.slots > 1 else 0))
+    if not copy.is_async:
+        _move_element(state, copy, (b.index(place), at), exists)
+        return
+    present = ""
+    if partial:
+        present = f", {b.index(_present(state, copy, coordinates, exists))}"
+    bypass = " {bypassL1}" if copy.chunk * copy.source.dtype.bytes == 16 else ""
+    b.effect(
+        f"nvgpu.device_async_copy {copy.source.name}[{b.index(place)}], {target}[{at}], {copy.chunk}{present}{bypass}"
+        f" : {copy.source.type} to {target_type}"
+    )
+
+
+def _present(state: KernelState, copy: TileCopy, coordinates: Sequence[Int], exists: Bool) -> Int:
+    """How many elements of a chunk exist; the copy fills the rest with zeros."""
+    b, fastest = state.b, copy.buffer.layout.fastest
+    left = b.sub_to_zero(state.extent(copy.node, fastest), coordinates[fastest])
+    return b.choose(exists, b.minimum(left, copy.chunk), 0)
+
+
+def _move_element(state: KernelState, copy: TileCopy, places: tuple[str, str], exists: Bool) -> None:
+    b, dtype = state.b, copy.source.dtype
+    target, target_type = state.view(copy.buffer)
+    value = b.effect(f"memref.load {copy.source.name}[{places[0]}] : {copy.source.type}")
+    zero = b.pure(f"arith.constant 0.0 : {dtype}")
+    b.emit(f"memref.store {b.select(exists, value, zero, str(dtype))}, {target}[{places[1]}] : {target_type}")
+
+
+def commit(state: KernelState) -> None:
+    """Close the group of copies requested since the last one."""
+    state.b.emit("nvvm.cp.async.commit.group")
+
+
+def wait(state: KernelState, in_flight: int) -> None:
+    """Wait until at most ``in_flight`` groups, the youngest, have not landed; then let all threads see the rest."""
+    state.b.emit(f"nvvm.cp.async.wait.group {in_flight}")
+    state.barrier()
