@@ -8,12 +8,14 @@ decodes it; that function takes the modifiers apart, names the slots it reads an
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NoReturn
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.checks.report import Site
+from prism_mlir.runtime.ptx.cfg import weak_topological_order
+from prism_mlir.runtime.ptx.checks.registers import Effect, doubtful_uses, watched
+from prism_mlir.runtime.ptx.checks.report import Site, report
 from prism_mlir.runtime.ptx.errors import PtxSyntaxError
 from prism_mlir.runtime.ptx.program import (
     FloatImm,
@@ -30,7 +32,7 @@ from prism_mlir.runtime.ptx.program import (
     Variable,
 )
 from prism_mlir.runtime.ptx.specials import SPECIALS
-from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.state import WARP, Mask, State
 from prism_mlir.runtime.ptx.types import SCALARS, Array, Scalar
 
 Run = Callable[[State, Mask], None]
@@ -359,6 +361,7 @@ class Decoded:
     blocks: tuple[Block, ...]
     block_of_label: Mapping[str, int]
     sites: tuple[Site, ...]
+    rank: tuple[int, ...]
 
 
 def decode(program: Program, kernel: Kernel) -> Decoded:
@@ -371,16 +374,32 @@ def decode(program: Program, kernel: Kernel) -> Decoded:
     ctx = Context(program, kernel, layout)
     steps = tuple(_step(ctx, pc, instruction) for pc, instruction in enumerate(kernel.body))
     starts = _leaders(kernel, steps)
-    blocks = []
-    for first, end in zip(starts, [*starts[1:], len(steps)], strict=True):
-        blocks.append(_block(steps[first:end], first))
+    spans = list(zip(starts, [*starts[1:], len(steps)], strict=True))
     index = {start: i for i, start in enumerate(starts)}
-    labels = {name: index.get(pc, len(blocks)) for name, pc in kernel.labels.items()}
+    labels = {name: index.get(pc, len(starts)) for name, pc in kernel.labels.items()}
     for step in steps:
         for target in step.control.targets if step.control else ():
             if target not in labels:
                 raise PtxSyntaxError(f"label '{target}' is not defined", step.site.location)
-    return Decoded(kernel, layout, steps, tuple(blocks), labels, tuple(s.site for s in steps))
+    following = successors([steps[end - 1] for _, end in spans], labels)
+    steps = _compose(steps, layout, starts, following)
+    blocks = tuple(_block(steps[first:end], first) for first, end in spans)
+    rank = tuple(weak_topological_order(following))
+    return Decoded(kernel, layout, steps, blocks, labels, tuple(s.site for s in steps), rank)
+
+
+def successors(last: list[Step], labels: Mapping[str, int]) -> list[list[int]]:
+    """The blocks that may follow each block, given the last step of each; one more node, without successors, is the end of the kernel."""
+    end = len(last)
+    following: list[list[int]] = []
+    for i, step in enumerate(last):
+        control = step.control
+        if control is None or control.kind == "barrier":
+            following.append([i + 1])
+            continue
+        targets = [end] if control.kind == "exit" else [labels[t] for t in control.targets]
+        following.append(sorted({*targets, i + 1} if step.guard is not None else set(targets)))
+    return [*following, []]
 
 
 def _step(ctx: Context, pc: int, instruction: Instruction) -> Step:
@@ -392,11 +411,8 @@ def _step(ctx: Context, pc: int, instruction: Instruction) -> Step:
     if instruction.guard is not None:
         guard = (ctx.src(Reg(instruction.guard.reg), PRED), instruction.guard.negated)
     made = builder(ctx)
-    run = made.run
-    if guard is not None and run is not None:
-        run = _guarded(run, *guard)
     return Step(
-        run,
+        made.run,
         made.klass,
         ctx.site,
         tuple(ctx.reads),
@@ -407,6 +423,111 @@ def _step(ctx: Context, pc: int, instruction: Instruction) -> Step:
         made.sync,
         made.copies,
     )
+
+
+def _compose(
+    steps: tuple[Step, ...], layout: Layout, starts: list[int], following: list[list[int]]
+) -> tuple[Step, ...]:
+    """Put the register check and the guard around the closures."""
+    effects = [Effect(s.reads, s.writes, s.guard is not None, s.site.instruction.opcode == "mov") for s in steps]
+    constants = frozenset(c.slot for c in layout.constants.values())
+    doubtful = doubtful_uses(effects, starts, following, constants)
+    tracked = frozenset(slot for slots in doubtful.values() for slot in slots)
+    composed: list[Step] = []
+    for pc, step in enumerate(steps):
+        missing = doubtful.get(pc, ())
+        run = watched(step.run, effects[pc], missing, tracked, layout.names, step.site)
+        if step.guard is not None and step.control is None and run is not None:
+            run = _guarded(run, *step.guard, step.site if step.sync == -1 else None)
+            if step.guard[0] in missing:
+                guard = Effect((step.guard[0],), (), False, False)
+                run = watched(run, guard, (step.guard[0],), tracked, layout.names, step.site)
+        composed.append(replace(step, run=run))
+    return tuple(composed)
+
+
+def _guarded(run: Run, slot: int, negated: bool, whole: Site | None) -> Run:
+    """``run`` for the lanes whose guard holds; ``whole``: the instruction, if it needs complete warps."""
+
+    def guarded(st: State, mask: Mask) -> None:
+        inner = st.narrow(mask, st.regs[slot], negated)
+        if inner is None:
+            return
+        if whole is not None and st.checks.convergence:
+            table = inner.lanes.reshape(-1, WARP)
+            broken = np.flatnonzero(table.any(axis=1) & ~table.all(axis=1))
+            if broken.size:
+                row = table[broken[0]]
+                first = int(broken[0]) * WARP
+                raise report(
+                    st,
+                    "convergence",
+                    whole,
+                    "the guard holds for the first thread but not for the second one of the same warp",
+                    lanes=[first + int(np.flatnonzero(row)[0]), first + int(np.flatnonzero(~row)[0])],
+                    hint="the whole warp must execute this operation: make the guard the same for all its threads",
+                )
+        run(st, inner)
+
+    return guarded
+
+
+def successors(last: list[Step], labels: Mapping[str, int]) -> list[list[int]]:
+    """The blocks that may follow each block, given the last step of each; one more node, without successors, is the end of the kernel."""
+    end = len(last)
+    following: list[list[int]] = []
+    for i, step in enumerate(last):
+        control = step.control
+        if control is None or control.kind == "barrier":
+            following.append([i + 1])
+            continue
+        targets = [end] if control.kind == "exit" else [labels[t] for t in control.targets]
+        following.append(sorted({*targets, i + 1} if step.guard is not None else set(targets)))
+    return [*following, []]
+
+
+def _step(ctx: Context, pc: int, instruction: Instruction) -> Step:
+    ctx.begin(pc, instruction)
+    builder = TABLE.get(instruction.opcode)
+    if builder is None:
+        ctx.unknown()
+    guard = None
+    if instruction.guard is not None:
+        guard = (ctx.src(Reg(instruction.guard.reg), PRED), instruction.guard.negated)
+    made = builder(ctx)
+    return Step(
+        made.run,
+        made.klass,
+        ctx.site,
+        tuple(ctx.reads),
+        tuple(ctx.writes),
+        guard,
+        made.control,
+        made.access,
+        made.sync,
+        made.copies,
+    )
+
+
+def _compose(
+    steps: tuple[Step, ...], layout: Layout, starts: list[int], following: list[list[int]]
+) -> tuple[Step, ...]:
+    """Put the register check and the guard around the closures."""
+    effects = [Effect(s.reads, s.writes, s.guard is not None, s.site.instruction.opcode == "mov") for s in steps]
+    constants = frozenset(c.slot for c in layout.constants.values())
+    doubtful = doubtful_uses(effects, starts, following, constants)
+    tracked = frozenset(slot for slots in doubtful.values() for slot in slots)
+    composed: list[Step] = []
+    for pc, step in enumerate(steps):
+        missing = doubtful.get(pc, ())
+        run = watched(step.run, effects[pc], missing, tracked, layout.names, step.site)
+        if step.guard is not None and step.control is None and run is not None:
+            run = _guarded(run, *step.guard, step.site if step.sync == -1 else None)
+            if step.guard[0] in missing:
+                guard = Effect((step.guard[0],), (), False, False)
+                run = watched(run, guard, (step.guard[0],), tracked, layout.names, step.site)
+        composed.append(replace(step, run=run))
+    return tuple(composed)
 
 
 def _guarded(run: Run, slot: int, negated: bool) -> Run:
@@ -437,7 +558,7 @@ def _leaders(kernel: Kernel, steps: tuple[Step, ...]) -> list[int]:
 
 def _block(steps: tuple[Step, ...], pc: int) -> Block:
     last = steps[-1] if steps and steps[-1].control is not None else None
-    runs = tuple(s.run for s in steps if s.run is not None and s is not last)
+    runs = tuple(s.run for s in steps if s.run is not None)
     return Block(
         steps,
         runs,

@@ -1,7 +1,7 @@
 """The scheduler: runs the decoded blocks of a kernel for all lanes of a batch.
 
 While all lanes agree the loop is a walk over basic blocks. Where a branch diverges the lanes split into fragments, one a basic
-block, and the fragment with the smallest one runs next; fragments that meet are merged. Fragments wait at barriers, and
+block, and the fragment that is first in the order of ``cfg`` runs next; fragments that meet are merged. Fragments wait at barriers, and
 at warp operations whose warp is not together yet.
 """
 
@@ -25,6 +25,7 @@ class Engine:
     def __init__(self, program: Decoded, st: State, max_steps: int) -> None:
         self.program = program
         self.blocks = program.blocks
+        self.rank = program.rank
         self.st = st
         self.max_steps = max_steps
         self.ready: dict[int, Mask] = {}
@@ -53,7 +54,7 @@ class Engine:
                 at = following
                 if self.ready:
                     self._add(at, mask)
-                    at = min(self.ready)
+                    at = min(self.ready, key=self.rank.__getitem__)
                     mask = self.ready.pop(at)
         self._count()
 
@@ -148,7 +149,7 @@ class Engine:
             if self.st.live_n == 0 or not (self.held or self.barriers.waiting):
                 return None
             raise self._stuck()
-        at = min(self.ready)
+        at = min(self.ready, key=self.rank.__getitem__)
         mask = self.ready.pop(at)
         return at, self.st.mask(mask.lanes)
 

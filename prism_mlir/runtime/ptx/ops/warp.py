@@ -65,8 +65,7 @@ def shfl(ctx: Context) -> Made:
     site = ctx.site
 
     def run(st: State, mask: Mask) -> None:
-        if mask.n != st.n:
-            check_members(st, mask, site, member)
+        check_members(st, mask, site, member)
         by, bounds = st.regs[b], st.regs[c]
         uniform = by.shape[0] == 1 and bounds.shape[0] == 1
         if uniform:
@@ -88,11 +87,15 @@ def shfl(ctx: Context) -> Made:
     return Made(run, "shfl", sync=member)
 
 
+def _names_all(st: State, member: int) -> bool:
+    words = st.regs[member]
+    return words.shape[0] == 1 and int(words[0]) == 0xFFFFFFFF
+
+
 def _check_sources(st: State, mask: Mask, site: Site, source: Array, member: int) -> None:
     """A lane must not read from one that does not execute the instruction."""
-    if not st.checks.convergence or mask.n == st.n:
-        if not st.checks.convergence or st.regs[member].shape[0] == 1 and int(st.regs[member][0]) == 0xFFFFFFFF:
-            return
+    if not st.checks.convergence or (mask.dense and _names_all(st, member)):
+        return
     members = (rows(st, member).astype(np.uint64) & BIT) != 0
     active = mask.lanes.reshape(-1, WARP)
     present = active & members
@@ -115,7 +118,7 @@ def _check_sources(st: State, mask: Mask, site: Site, source: Array, member: int
 
 def check_members(st: State, mask: Mask, site: Site, member: int) -> None:
     """Every lane that executes is named in its own mask, and every live lane that is named executes."""
-    if not st.checks.convergence:
+    if not st.checks.convergence or (mask.dense and _names_all(st, member)):
         return
     named = (rows(st, member).astype(np.uint64) & BIT) != 0
     active = mask.lanes.reshape(-1, WARP)
@@ -172,8 +175,7 @@ def vote(ctx: Context) -> Made:
     site = ctx.site
 
     def run(st: State, mask: Mask) -> None:
-        if mask.n != st.n:
-            check_members(st, mask, site, member)
+        check_members(st, mask, site, member)
         part = mask.lanes.reshape(-1, WARP) & ((rows(st, member).astype(np.uint64) & BIT) != 0)
         yes = (rows(st, p) != negated) & part
         if how == "ballot":
@@ -221,8 +223,7 @@ def redux(ctx: Context) -> Made:
              "xor": np.bitwise_xor}[mods[1]]  # fmt: skip
 
     def run(st: State, mask: Mask) -> None:
-        if mask.n != st.n:
-            check_members(st, mask, site, member)
+        check_members(st, mask, site, member)
         part = mask.lanes.reshape(-1, WARP)
         words = rows(st, member)
         data = rows(st, a).view(value)
@@ -253,8 +254,7 @@ def match(ctx: Context) -> Made:
     site, every = ctx.site, mods[0] == "all"
 
     def run(st: State, mask: Mask) -> None:
-        if mask.n != st.n:
-            check_members(st, mask, site, member)
+        check_members(st, mask, site, member)
         data = rows(st, a)
         part = mask.lanes.reshape(-1, WARP) & ((rows(st, member).astype(np.uint64) & BIT) != 0)
         equal = (data[:, :, None] == data[:, None, :]) & part[:, None, :]
@@ -284,8 +284,7 @@ def elect(ctx: Context) -> Made:
     site = ctx.site
 
     def run(st: State, mask: Mask) -> None:
-        if mask.n != st.n:
-            check_members(st, mask, site, member)
+        check_members(st, mask, site, member)
         part = mask.lanes.reshape(-1, WARP) & ((rows(st, member).astype(np.uint64) & BIT) != 0)
         leader = np.repeat(part.argmax(axis=1).astype(np.uint32), WARP)
         assign(st, mask, d, leader)
