@@ -6,14 +6,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeVar
 
-from xdsl.ir import Data
+from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 
-from prism_mlir.dialects.sgraph.types import parse_tensor_dim
-from prism_mlir.graph.dtypes import DType
-from prism_mlir.graph.schedule import Schedule
+from prism_mlir.dialects.sgraph.types import ELEMENT_BYTES, parse_tensor_dim
 
 _T = TypeVar("_T")
 
@@ -251,7 +249,7 @@ class OutputView:
     """How a program's result lies in the contiguous function result, see ``graph.program.ProgramOutput``."""
 
     name: str
-    dtype: DType
+    element_type: Attribute
     shape: tuple[int, ...]
     strides: tuple[int, ...]
 
@@ -279,14 +277,15 @@ class OutputAttr(Data[OutputView]):
 def parse_output_storage(parser: AttrParser, name: str) -> OutputView:
     """``f16, shape [16, 8], strides [8, 1]``."""
     position = parser.pos
-    dtype = parser.parse_identifier(context_msg=" for an element type")
-    if dtype not in list(DType):
-        parser.raise_error(f"element type is one of {', '.join(DType)}", position, position + len(dtype))
-    return OutputView(name, DType(dtype), _named_list(parser, "shape"), _named_list(parser, "strides"))
+    element_type = parser.parse_type()
+    if element_type not in ELEMENT_BYTES:
+        parser.raise_error(f"element type is one of {', '.join(map(str, ELEMENT_BYTES))}", position, position + 1)
+    return OutputView(name, element_type, _named_list(parser, "shape"), _named_list(parser, "strides"))
 
 
 def print_output_storage(printer: Printer, view: OutputView) -> None:
-    printer.print_string(f"{view.dtype}, shape {list(view.shape)}, strides {list(view.strides)}")
+    printer.print_attribute(view.element_type)
+    printer.print_string(f", shape {list(view.shape)}, strides {list(view.strides)}")
 
 
 VERDICTS = ("proved", "refuted", "unknown")
@@ -321,21 +320,31 @@ class VerdictAttr(Data[VerdictNote]):
                 printer.print_string_literal(self.data.detail)
 
 
+@dataclass(frozen=True, slots=True)
+class ScheduleNote:
+    """Chosen number of parts along each parallel dim (sorted by name), warps a block, stages of the copy pipeline."""
+
+    sizes: tuple[tuple[str, int], ...]
+    warps: int
+    stages: int
+
+
 @irdl_attr_definition
-class ScheduleAttr(Data[Schedule]):
+class ScheduleAttr(Data[ScheduleNote]):
     """``#sgraph.schedule<{i = 64, x = 64}, warps 4, stages 2>``: the chosen sizes and launch parameters."""
 
     name = "sgraph.schedule"
 
     @classmethod
-    def parse_parameter(cls, parser: AttrParser) -> Schedule:
+    def parse_parameter(cls, parser: AttrParser) -> ScheduleNote:
         with parser.in_angle_brackets():
-            sizes = dict(parse_dims(parser))
-            missing = [name for name, size in sizes.items() if size is None]
-            if missing:
-                parser.raise_error(f"a schedule gives every parallel dim a number, {missing[0]} has none")
+            sizes: dict[str, int] = {}
+            for name, size in parse_dims(parser):
+                if size is None:
+                    parser.raise_error(f"a schedule gives every parallel dim a number, {name} has none")
+                sizes[name] = size
             warps, stages = _keyword_integer(parser, "warps"), _keyword_integer(parser, "stages")
-        return Schedule.of({name: size for name, size in sizes.items() if size is not None}, warps, stages)
+        return ScheduleNote(tuple(sorted(sizes.items())), warps, stages)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():

@@ -118,7 +118,7 @@ class GraphOp(IRDLOperation):
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     def verify_(self) -> None:
-        from prism_mlir.dialects.sgraph.check import (
+        from prism_mlir.dialects.sgraph.bridge.check import (
             check_graph,  # it reads the op through the bridge, which imports this
         )
 
@@ -224,7 +224,7 @@ class CustomOp(IRDLOperation):
         printer.print_region(self.body, print_entry_block_args=False, print_empty_block=False)
 
     def verify_(self) -> None:
-        from prism_mlir.dialects.sgraph.check import (
+        from prism_mlir.dialects.sgraph.bridge.check import (
             check_custom,  # it reads the op through the bridge, which imports this
         )
 

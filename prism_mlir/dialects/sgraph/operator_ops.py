@@ -1,12 +1,12 @@
 """Operators: the rows of ``graph.ops.OPS`` as ops. The same op works on whole tensors (in programs and kernel graphs) and on
 tiles (in block and thread graphs); its operands' types say which.
 
-Every op turns itself into a row of the table (:attr:`OperatorOp.op`), so shape rules exist once, in the graph model.
+The bridge turns every op into its row of the table, so shape rules exist once, in the graph model.
 """
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections.abc import Sequence
 
 from xdsl.dialects.builtin import DenseArrayBase, FloatAttr, IntegerAttr, StringAttr, f64, i64
@@ -21,13 +21,9 @@ from xdsl.irdl import (
     traits_def,
 )
 from xdsl.traits import Pure
-from xdsl.utils.exceptions import VerifyException
 
 from prism_mlir.dialects.sgraph.refuse import refuse
-from prism_mlir.dialects.sgraph.types import TileType, shape_of
-from prism_mlir.graph.errors import InputError
-from prism_mlir.graph.ops import Op, Shape
-from prism_mlir.graph.scalar_fn import ScalarFn
+from prism_mlir.dialects.sgraph.types import Shape, TileType, shape_of
 
 TILE_LEVELS = ("sgraph.custom", "sgraph.thread")
 """Ops whose region works on tiles; everywhere else operators work on whole tensors."""
@@ -44,25 +40,14 @@ class OperatorOp(IRDLOperation, ABC):
         return self.name.removeprefix("sgraph.")
 
     @property
-    @abstractmethod
-    def op(self) -> Op:
-        """The operator of the graph model. Raises :class:`InputError` for an attribute that cannot be read."""
-
-    @property
     def result_shape(self) -> Shape:
         return shape_of(self.result.type)
 
     def verify_(self) -> None:
+        from prism_mlir.dialects.sgraph.bridge.operators import check_operator  # the bridge is built on this module
+
         _check_level(self)
-        try:
-            want = self.op.spec.shape(self.op, [shape_of(t) for t in self.operand_types])
-            have = self.result_shape
-        except InputError as error:
-            refuse(self, f"has a shape mismatch: {error.message}")
-        except VerifyException as error:
-            refuse(self, f"{error}")
-        if want != have:
-            refuse(self, f"has a shape mismatch: it computes {list(want)}, its type says {list(have)}")
+        check_operator(self)
 
 
 def _check_level(op: Operation) -> None:
@@ -85,10 +70,6 @@ class BinaryOperatorOp(OperatorOp, ABC):
 
     def __init__(self, lhs: SSAValue | Operation, rhs: SSAValue | Operation, result_type: Attribute) -> None:
         super().__init__(operands=[lhs, rhs], result_types=[result_type])
-
-    @property
-    def op(self) -> Op:
-        return Op(self.row)
 
 
 @irdl_op_definition
@@ -205,17 +186,13 @@ class UnaryOp(OperatorOp):
     assembly_format = "$operand $fn (`shift` $shift^)? attr-dict `:` type($operand) `->` type($result)"
 
     def __init__(
-        self, operand: SSAValue | Operation, fn: ScalarFn, result_type: Attribute, shift: int | None = None
+        self, operand: SSAValue | Operation, fn: str, result_type: Attribute, shift: int | None = None
     ) -> None:
         super().__init__(
             operands=[operand],
             result_types=[result_type],
-            properties={"fn": StringAttr(fn.text), "shift": None if shift is None else IntegerAttr(shift, i64)},
+            properties={"fn": StringAttr(fn), "shift": None if shift is None else IntegerAttr(shift, i64)},
         )
-
-    @property
-    def op(self) -> Op:
-        return Op("unary", fn=ScalarFn.parse(self.fn.data))
 
     def verify_(self) -> None:
         super().verify_()
@@ -239,10 +216,6 @@ class ReduceOperatorOp(OperatorOp, ABC):
 
     def __init__(self, operand: SSAValue | Operation, dim: int, result_type: Attribute) -> None:
         super().__init__(operands=[operand], result_types=[result_type], properties={"dim": IntegerAttr(dim, i64)})
-
-    @property
-    def op(self) -> Op:
-        return Op(self.row, dim=self.dim.value.data)
 
 
 @irdl_op_definition
@@ -295,10 +268,6 @@ class TransposeOp(OperatorOp):
             properties={"perm": DenseArrayBase.from_list(i64, list(perm))},
         )
 
-    @property
-    def op(self) -> Op:
-        return Op("transpose", perm=tuple(int(v) for v in self.perm.get_values()))
-
 
 @irdl_op_definition
 class ReshapeOp(OperatorOp):
@@ -318,10 +287,6 @@ class ReshapeOp(OperatorOp):
 
     def __init__(self, operand: SSAValue | Operation, result_type: Attribute) -> None:
         super().__init__(operands=[operand], result_types=[result_type])
-
-    @property
-    def op(self) -> Op:
-        return Op("reshape", shape=self.result_shape)
 
 
 @irdl_op_definition
@@ -343,10 +308,6 @@ class ConstantOp(OperatorOp):
     def __init__(self, value: float, result_type: Attribute) -> None:
         super().__init__(result_types=[result_type], properties={"value": FloatAttr(value, f64)})
 
-    @property
-    def op(self) -> Op:
-        return Op("constant", shape=self.result_shape, value=float(self.value.value.data))
-
 
 BINARY_OPS: dict[str, type[BinaryOperatorOp]] = {
     cls.name.removeprefix("sgraph."): cls for cls in (MatmulOp, AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp)
@@ -360,22 +321,3 @@ OPERATOR_OPS: tuple[type[OperatorOp], ...] = (
     ReshapeOp,
     ConstantOp,
 )
-
-
-def build_operator(
-    op: Op, operands: Sequence[SSAValue], result_type: Attribute, shift: int | None = None
-) -> OperatorOp:
-    """The op for an operator of the graph model. Raises :class:`InputError` for an operator without one."""
-    if op.name in BINARY_OPS:
-        return BINARY_OPS[op.name](operands[0], operands[1], result_type)
-    if op.name in REDUCE_OPS and op.dim is not None:
-        return REDUCE_OPS[op.name](operands[0], op.dim, result_type)
-    if op.name == "unary" and op.fn is not None:
-        return UnaryOp(operands[0], op.fn, result_type, shift)
-    if op.name == "transpose" and op.perm is not None:
-        return TransposeOp(operands[0], op.perm, result_type)
-    if op.name == "reshape":
-        return ReshapeOp(operands[0], result_type)
-    if op.name == "constant" and op.value is not None:
-        return ConstantOp(op.value, result_type)
-    raise InputError(f"the sgraph dialect has no op for operator {op}")

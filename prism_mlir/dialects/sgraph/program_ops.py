@@ -25,8 +25,7 @@ from prism_mlir.dialects.sgraph.attributes import (
 )
 from prism_mlir.dialects.sgraph.operator_ops import OperatorOp
 from prism_mlir.dialects.sgraph.refuse import refuse
-from prism_mlir.dialects.sgraph.types import dtype_of, shape_of
-from prism_mlir.graph.program import row_major
+from prism_mlir.dialects.sgraph.types import ELEMENT_BYTES, element_type_of, row_major, shape_of
 
 
 @irdl_op_definition
@@ -127,7 +126,7 @@ def _print_input(printer: Printer, argument: SSAValue, view: InputView, position
 
 def _check_view(op: Operation, type_: Attribute, view: InputView) -> None:
     try:
-        shape, dtype = shape_of(type_), dtype_of(type_)
+        shape, element_type = shape_of(type_), element_type_of(type_)
     except VerifyException as error:
         refuse(op, f"input '{view.name}': {error}")
     if 0 in shape or 0 in view.shape:
@@ -139,10 +138,9 @@ def _check_view(op: Operation, type_: Attribute, view: InputView) -> None:
     last = view.offset + sum(s for s in steps if s > 0)
     if first < 0 or last >= prod(view.shape):
         refuse(op, f"input '{view.name}' sees elements {first} to {last} of an argument of {prod(view.shape)} elements")
-    if view.data is not None and len(view.data) != prod(view.shape) * dtype.bytes:
-        refuse(
-            op, f"input '{view.name}' holds {len(view.data)} bytes, its shape needs {prod(view.shape) * dtype.bytes}"
-        )
+    needs = prod(view.shape) * ELEMENT_BYTES[element_type]
+    if view.data is not None and len(view.data) != needs:
+        refuse(op, f"input '{view.name}' holds {len(view.data)} bytes, its shape needs {needs}")
 
 
 @irdl_op_definition
@@ -182,7 +180,7 @@ class ReturnOp(IRDLOperation):
             if not isinstance(type_, TensorType):
                 parser.raise_error(f"a program returns tensors, not {type_}", operand.span)
             shape = tuple(type_.get_shape())
-            outputs.append(OutputView(name, dtype_of(type_), shape, row_major(shape)))
+            outputs.append(OutputView(name, element_type_of(type_), shape, row_major(shape)))
 
         result()
         while parser.parse_optional_punctuation(",") is not None:
@@ -200,7 +198,7 @@ class ReturnOp(IRDLOperation):
             printer.print_string(" : ")
             printer.print_attribute(value.type)
             shape = shape_of(value.type)
-            if output.data != OutputView(output.data.name, dtype_of(value.type), shape, row_major(shape)):
+            if output.data != OutputView(output.data.name, element_type_of(value.type), shape, row_major(shape)):
                 printer.print_string(" stored ")
                 print_output_storage(printer, output.data)
         printer.print_op_attributes(self.attributes)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from xdsl.dialects.builtin import (
     ArrayAttr,
@@ -29,33 +30,27 @@ from xdsl.parser import AttrParser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import VerifyException
 
-from prism_mlir.graph.dtypes import DType
-from prism_mlir.graph.ops import Shape
-from prism_mlir.graph.symbols import GRID_NAMES
+Shape = tuple[int, ...]
 
-_TYPE_OF: dict[DType, Attribute] = {
-    DType.F16: Float16Type(),
-    DType.BF16: BFloat16Type(),
-    DType.F32: Float32Type(),
-    DType.F64: Float64Type(),
-    DType.I1: IntegerType(1),
-    DType.I8: IntegerType(8),
-    DType.I32: IntegerType(32),
-    DType.I64: IntegerType(64),
+ELEMENT_BYTES: dict[Attribute, int] = {
+    Float16Type(): 2,
+    BFloat16Type(): 2,
+    Float32Type(): 4,
+    Float64Type(): 8,
+    IntegerType(1): 1,
+    IntegerType(8): 1,
+    IntegerType(32): 4,
+    IntegerType(64): 8,
 }
-_DTYPE_OF = {attribute: dtype for dtype, attribute in _TYPE_OF.items()}
+"""What tensors and tiles can hold, and the bytes an element takes."""
+
+_FIRST = ("x", "y", "z")  # grid dims are listed before other parallel dims
 
 
-def to_element_type(dtype: DType) -> Attribute:
-    """The builtin type of an element type of the graph model."""
-    return _TYPE_OF[dtype]
-
-
-def to_dtype(element_type: Attribute) -> DType:
-    """The inverse of :func:`to_element_type`. Raises :class:`VerifyException` for a type that no tensor here can have."""
-    if element_type not in _DTYPE_OF:
-        raise VerifyException(f"element type {element_type} is not one of {', '.join(DType)}")
-    return _DTYPE_OF[element_type]
+def check_element_type(element_type: Attribute) -> None:
+    """Raise :class:`VerifyException` for an element type that no tensor here can have."""
+    if element_type not in ELEMENT_BYTES:
+        raise VerifyException(f"element type {element_type} is not one of {', '.join(map(str, ELEMENT_BYTES))}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +80,7 @@ class TileDim:
 
 def canonical_parts(parts: Iterable[str]) -> tuple[str, ...]:
     """Names of parallel dims in the order in which types list them."""
-    return tuple(sorted(set(parts), key=lambda p: (p not in GRID_NAMES, p)))
+    return tuple(sorted(set(parts), key=lambda p: (p not in _FIRST, p)))
 
 
 @irdl_attr_definition
@@ -119,9 +114,8 @@ class TileType(ParametrizedAttribute, TypeAttribute):
     dims: ArrayAttr[TileDimAttr] = param_def()
     element_type: Attribute = param_def()
 
-    def __init__(self, dims: Sequence[TileDim], element_type: Attribute | DType) -> None:
-        element = to_element_type(element_type) if isinstance(element_type, DType) else element_type
-        super().__init__(ArrayAttr([TileDimAttr(d) for d in dims]), element)
+    def __init__(self, dims: Sequence[TileDim], element_type: Attribute) -> None:
+        super().__init__(ArrayAttr([TileDimAttr(d) for d in dims]), element_type)
 
     @property
     def tile_dims(self) -> tuple[TileDim, ...]:
@@ -133,7 +127,7 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         return tuple(d.data.size for d in self.dims)
 
     def verify(self) -> None:
-        to_dtype(self.element_type)
+        check_element_type(self.element_type)
         for dim in self.tile_dims:
             if dim.size < 1:
                 raise VerifyException(f"a tile's dim has size {dim.size}, it must be positive")
@@ -194,11 +188,6 @@ def print_tile_dim(printer: Printer, dim: TileDim) -> None:
         printer.print_string(f"/({'*'.join(dim.parts)})")
 
 
-def tensor_type(shape: Shape, dtype: DType) -> TensorType[Attribute]:
-    """The builtin tensor type of a whole tensor."""
-    return TensorType(to_element_type(dtype), shape)
-
-
 def shape_of(type_: Attribute) -> Shape:
     """The whole tensor's shape, of a tensor or tile type. Raises :class:`VerifyException` for any other type."""
     if isinstance(type_, TileType):
@@ -211,8 +200,15 @@ def shape_of(type_: Attribute) -> Shape:
     raise VerifyException(f"{type_} is neither a tensor nor a tile")
 
 
-def dtype_of(type_: Attribute) -> DType:
-    """The element type of a tensor or tile type."""
-    if isinstance(type_, TileType | TensorType):
-        return to_dtype(type_.element_type)
-    raise VerifyException(f"{type_} is neither a tensor nor a tile")
+def element_type_of(type_: Attribute) -> Attribute:
+    """The element type of a tensor or tile type. Raises :class:`VerifyException` for any other type."""
+    if not isinstance(type_, TileType | TensorType):
+        raise VerifyException(f"{type_} is neither a tensor nor a tile")
+    element_type: Attribute = type_.element_type
+    check_element_type(element_type)
+    return element_type
+
+
+def row_major(shape: Shape) -> Shape:
+    """Strides, in elements, of a contiguous tensor."""
+    return tuple(prod(shape[d + 1 :]) for d in range(len(shape)))

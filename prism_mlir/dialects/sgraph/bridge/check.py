@@ -10,19 +10,19 @@ from xdsl.ir import Operation
 from xdsl.traits import SymbolTable
 
 from prism_mlir.dialects.sgraph.block_ops import LoadOp
-from prism_mlir.dialects.sgraph.block_reading import BlockReading, read_block, read_equalities
+from prism_mlir.dialects.sgraph.bridge.blocks import BlockReading, read_block, read_equalities
+from prism_mlir.dialects.sgraph.bridge.tile_dims import SymbolClasses, concrete_dims, symbolic_dims
 from prism_mlir.dialects.sgraph.graph_ops import CustomOp, GraphOp
 from prism_mlir.dialects.sgraph.program_ops import ProgramOp
 from prism_mlir.dialects.sgraph.refuse import refuse
-from prism_mlir.dialects.sgraph.tile_dims import SymbolClasses, concrete_dims, symbolic_dims
-from prism_mlir.dialects.sgraph.types import TileDim, TileType, dtype_of, shape_of
+from prism_mlir.dialects.sgraph.types import TileDim, TileType, element_type_of, shape_of
 from prism_mlir.graph.block import BlockGraph
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.mapping import Mapping, tile_partitions
 
 
 def check_custom(custom: CustomOp) -> None:
-    """Everything that needs the whole block graph. Raises :class:`~.refuse.RefusedOp` with the op at fault."""
+    """Everything that needs the whole block graph. Raises ``RefusedOp`` with the op at fault."""
     _check_interface(custom)
     _check_parallel_dims(custom)
     reading = read_block(custom)
@@ -162,8 +162,8 @@ def _check_tile_types(custom: CustomOp, reading: BlockReading) -> None:
         assert isinstance(type_, TileType)
         if not all(classes.same(a, b) for a, b in zip(type_.tile_dims, dims, strict=True)):
             refuse(op, f"has a shape mismatch: its tile is {TileType(dims, type_.element_type)}, its type says {type_}")
-        if isinstance(op, LoadOp) and dtype_of(type_) is not dtype_of(op.source.type):
-            refuse(op, f"loads {dtype_of(op.source.type)} as {dtype_of(type_)}; a load does not convert")
+        if isinstance(op, LoadOp) and element_type_of(type_) != element_type_of(op.source.type):
+            refuse(op, f"loads {element_type_of(op.source.type)} as {element_type_of(type_)}; a load does not convert")
 
 
 def check_graph(graph: GraphOp) -> None:

@@ -1,8 +1,4 @@
-"""The only place where IR and graph objects meet: both directions, nothing lost.
-
-``ir_to_program(program_to_ir(p)) == p`` and ``ir_to_graph(graph_to_ir(g)) == g``; the other way round, SSA names, tensors'
-names in mapping variables, thread graphs (they are inlined) and element types of tiles take their default form.
-"""
+"""Multi-level graphs: ``graph.kernel.KernelGraph`` and ``sgraph.graph``."""
 
 from __future__ import annotations
 
@@ -13,66 +9,27 @@ from xdsl.ir import Attribute, Block, Region, SSAValue
 
 from prism_mlir.dialects.sgraph.attributes import (
     Equalities,
-    InputView,
     MapAttr,
-    OutputView,
     Relation,
     ScheduleAttr,
+    ScheduleNote,
     VerdictAttr,
     VerdictNote,
 )
 from prism_mlir.dialects.sgraph.block_ops import AccumOp, LoadOp, SaveOp
-from prism_mlir.dialects.sgraph.block_reading import read_block, read_equalities
+from prism_mlir.dialects.sgraph.bridge.blocks import read_block, read_equalities
+from prism_mlir.dialects.sgraph.bridge.elements import dtype_of, tensor_type, to_element_type
+from prism_mlir.dialects.sgraph.bridge.operators import build_operator, operator_of
+from prism_mlir.dialects.sgraph.bridge.programs import name_hint
+from prism_mlir.dialects.sgraph.bridge.tile_dims import concrete_dims, symbolic_dims
 from prism_mlir.dialects.sgraph.graph_ops import CustomOp, GraphOp, YieldOp
-from prism_mlir.dialects.sgraph.operator_ops import OperatorOp, UnaryOp, build_operator
-from prism_mlir.dialects.sgraph.program_ops import ProgramOp, ReturnOp
-from prism_mlir.dialects.sgraph.tile_dims import concrete_dims, symbolic_dims
-from prism_mlir.dialects.sgraph.types import TileType, dtype_of, shape_of, tensor_type
+from prism_mlir.dialects.sgraph.operator_ops import OperatorOp
+from prism_mlir.dialects.sgraph.types import TileType, element_type_of, shape_of
 from prism_mlir.graph.block import Accum, Load, TensorType
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, KernelNode, LibraryNode
-from prism_mlir.graph.program import Program, ProgramInput, ProgramNode, ProgramOutput
+from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule
-
-
-def program_to_ir(program: Program) -> ProgramOp:
-    """``sgraph.program`` for a program. Raises :class:`InputError` where an operator's operands do not fit."""
-    block = Block(arg_types=[tensor_type(i.shape, i.dtype) for i in program.inputs])
-    values: list[SSAValue] = list(block.args)
-    for spec, argument in zip(program.inputs, block.args, strict=True):
-        _hint(argument, spec.name)
-    for k, node in enumerate(program.nodes):
-        result_type = tensor_type(program.shapes[len(program.inputs) + k], node.dtype)
-        op = build_operator(node.op, [values[v] for v in node.operands], result_type, node.shift)
-        block.add_op(op)
-        values.append(op.result)
-    outputs = [OutputView(o.name, o.dtype, o.shape, o.strides) for o in program.outputs]
-    block.add_op(ReturnOp([values[o.value] for o in program.outputs], outputs))
-    views = [InputView(i.name, i.arg, i.arg_shape, i.strides, i.offset, i.data) for i in program.inputs]
-    return ProgramOp(program.name, views, Region([block]))
-
-
-def ir_to_program(op: ProgramOp) -> Program:
-    """The program that a verified ``sgraph.program`` holds."""
-    number: dict[SSAValue, int] = {a: k for k, a in enumerate(op.body.block.args)}
-    inputs = [
-        ProgramInput(v.name, shape_of(a.type), dtype_of(a.type), v.arg, v.shape, v.strides, v.offset, v.data)
-        for a, v in zip(op.body.block.args, (i.data for i in op.inputs), strict=True)
-    ]
-    nodes: list[ProgramNode] = []
-    outputs: list[ProgramOutput] = []
-    for inner in op.body.block.ops:
-        operands = tuple(number[v] for v in inner.operands)
-        if isinstance(inner, OperatorOp):
-            shift = inner.shift.value.data if isinstance(inner, UnaryOp) and inner.shift is not None else None
-            number[inner.result] = len(inputs) + len(nodes)
-            nodes.append(ProgramNode(inner.op, operands, dtype_of(inner.result.type), shift))
-        elif isinstance(inner, ReturnOp):
-            views = (o.data for o in inner.outputs)
-            outputs = [
-                ProgramOutput(v, o.dtype, o.shape, o.strides, o.name) for v, o in zip(operands, views, strict=True)
-            ]
-    return Program(op.sym_name.data, tuple(inputs), tuple(nodes), tuple(outputs))
 
 
 def graph_to_ir(
@@ -95,7 +52,7 @@ def graph_to_ir(
     names = [i.name for i in program.inputs] if program is not None else [f"in{k}" for k in range(len(graph.inputs))]
     values: list[SSAValue] = list(block.args)
     for argument, hint in zip(block.args, names, strict=True):
-        _hint(argument, hint)
+        name_hint(argument, hint)
     sizes = {} if schedule is None else dict(schedule.sizes)
     dtypes = _stored_dtypes(graph, program)
     for node in graph.nodes:
@@ -115,7 +72,9 @@ def graph_to_ir(
         Region([block]),
         implements=None if program is None else program.name,
         verdict=None if verdict is None else VerdictAttr(verdict),
-        schedule=None if schedule is None else ScheduleAttr(schedule),
+        schedule=None
+        if schedule is None
+        else ScheduleAttr(ScheduleNote(schedule.sizes, schedule.warps, schedule.stages)),
         cost=cost,
     )
 
@@ -164,7 +123,7 @@ def _custom(
     graph = node.block
     block = Block(arg_types=[tensor_type(t.shape, t.dtype) for t in graph.inputs])
     for argument, tensor in zip(block.args, tensors, strict=True):
-        _hint(argument, tensor.lower())
+        name_hint(argument, tensor.lower())
     fresh = _Tensors(set())
     names = {k: fresh.fresh(tensors[n.op.source]) for k, n in enumerate(graph.nodes) if isinstance(n.op, Load)}
     dims = symbolic_dims(graph, names) if node.mapping is None else concrete_dims(graph, node.mapping)
@@ -176,15 +135,15 @@ def _custom(
         if isinstance(inner.op, Load):
             source = block.args[inner.op.source]
             imap, fmap = next(maps)
-            tile_type = TileType(dims[k], dtype_of(source.type))
+            tile_type = TileType(dims[k], element_type_of(source.type))
             op: LoadOp | AccumOp | OperatorOp = LoadOp(
                 source, names[k], imap, tile_type, fmap=None if inner.op.invariant else MapAttr(fmap)
             )
         elif isinstance(inner.op, Accum):
-            op = AccumOp(values[0], TileType(dims[k], dtype_of(values[0].type)), inner.op.monoid)
+            op = AccumOp(values[0], TileType(dims[k], element_type_of(values[0].type)), inner.op.monoid)
         else:
             dtype = _join([dtype_of(v.type) for v in values] or [t.dtype for t in graph.inputs])
-            op = build_operator(inner.op, values, TileType(dims[k], dtype))
+            op = build_operator(inner.op, values, TileType(dims[k], to_element_type(dtype)))
         block.add_op(op)
         tiles.extend(op.results)
     for k, out in enumerate(graph.outputs):
@@ -219,11 +178,6 @@ def _equalities(node: CustomNode, names: dict[int, str]) -> Equalities:
     )
 
 
-def _hint(value: SSAValue, name: str) -> None:
-    if SSAValue.is_valid_name(name):
-        value.name_hint = name
-
-
 def ir_to_graph(op: GraphOp) -> KernelGraph:
     """The kernel graph that a verified ``sgraph.graph`` holds (its schedule is in ``op.schedule``)."""
     number: dict[SSAValue, int] = {a: k for k, a in enumerate(op.body.block.args)}
@@ -234,7 +188,7 @@ def ir_to_graph(op: GraphOp) -> KernelGraph:
         if isinstance(inner, YieldOp):
             outputs = operands
         elif isinstance(inner, OperatorOp):
-            nodes.append(LibraryNode(inner.op, operands))
+            nodes.append(LibraryNode(operator_of(inner), operands))
         elif isinstance(inner, CustomOp):
             reading = read_block(inner)
             nodes.append(CustomNode(reading.block, operands, reading.mapping, read_equalities(inner, reading)))
@@ -244,4 +198,9 @@ def ir_to_graph(op: GraphOp) -> KernelGraph:
     return KernelGraph(inputs, tuple(nodes), outputs)
 
 
-__all__ = ["graph_to_ir", "ir_to_graph", "ir_to_program", "program_to_ir"]
+def ir_to_schedule(op: GraphOp) -> Schedule | None:
+    """The schedule recorded on a graph, if any."""
+    if op.schedule is None:
+        return None
+    note = op.schedule.data
+    return Schedule(note.sizes, note.warps, note.stages)

@@ -9,10 +9,12 @@ from xdsl.ir import Operation, SSAValue
 
 from prism_mlir.dialects.sgraph.attributes import MapAttr
 from prism_mlir.dialects.sgraph.block_ops import AccumOp, LoadOp, SaveOp, ThreadOp
+from prism_mlir.dialects.sgraph.bridge.elements import dtype_of
+from prism_mlir.dialects.sgraph.bridge.operators import operator_of
 from prism_mlir.dialects.sgraph.graph_ops import CustomOp, YieldOp
 from prism_mlir.dialects.sgraph.operator_ops import OperatorOp
 from prism_mlir.dialects.sgraph.refuse import refuse
-from prism_mlir.dialects.sgraph.types import dtype_of, shape_of
+from prism_mlir.dialects.sgraph.types import shape_of
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, TensorType
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.kernel import DimEquality, TileDim
@@ -38,7 +40,7 @@ class BlockReading:
 
 
 def read_block(custom: CustomOp) -> BlockReading:
-    """Read the region. Raises :class:`~.refuse.RefusedOp` where it is no block graph."""
+    """Read the region. Raises ``RefusedOp`` where it is no block graph."""
     number: dict[SSAValue, int] = {}
     nodes: list[BlockNode] = []
     ops: list[Operation] = []
@@ -75,7 +77,7 @@ def _add(op: Operation, number: dict[SSAValue, int], nodes: list[BlockNode], ops
 
 def _operator(op: OperatorOp) -> Op:
     try:
-        return op.op
+        return operator_of(op)
     except InputError as error:
         refuse(op, error.message)
 
@@ -133,7 +135,7 @@ def _row(attribute: MapAttr, names: Sequence[str]) -> tuple[int, ...]:
 
 
 def read_equalities(custom: CustomOp, reading: BlockReading) -> tuple[DimEquality, ...]:
-    """The recorded equalities, with tensors named by node. Raises :class:`~.refuse.RefusedOp` for an undeclared one."""
+    """The recorded equalities, with tensors named by node. Raises ``RefusedOp`` for an undeclared one."""
     if custom.equalities is None:
         return ()
     by_name = {op.tensor.data: k for k, op in enumerate(reading.ops) if isinstance(op, LoadOp)}

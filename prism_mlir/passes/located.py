@@ -1,0 +1,80 @@
+"""Where things are: the source location of an op, and errors of every layer brought to one located line."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from xdsl.dialects.builtin import ArrayAttr, CallSiteLoc, FileLineColLoc, FusedLoc, ModuleOp, NameLoc
+from xdsl.ir import Attribute, Operation
+from xdsl.utils.exceptions import DiagnosticException, ParseError, VerifyException
+
+from prism_mlir.dialects.sgraph.refuse import RefusedOp
+from prism_mlir.graph.errors import InputError, Location, PrismError, VerifyError
+
+
+def location_of(op: Operation | None) -> Location | None:
+    """The first file position of an op, or of the nearest op around it that has one."""
+    while op is not None:
+        for leaf in _leaves(op.location):
+            return Location(leaf.filename.data, leaf.line.data, leaf.column.data)
+        op = op.parent_op()
+    return None
+
+
+def _leaves(location: Attribute) -> Iterator[FileLineColLoc]:
+    match location:
+        case FileLineColLoc() if location.line.data:
+            yield location
+        case NameLoc():
+            yield from _leaves(location.location)
+        case CallSiteLoc():
+            yield from _leaves(location.callee)
+            yield from _leaves(location.caller)
+        case FusedLoc(locations=ArrayAttr() as locations):
+            for child in locations:
+                yield from _leaves(child)
+
+
+@contextmanager
+def at(op: Operation) -> Iterator[None]:
+    """Give errors that know no place the place of ``op``."""
+    try:
+        yield
+    except RefusedOp as error:
+        raise VerifyError(str(error), location_of(error.op)) from None
+    except PrismError as error:
+        if error.location is not None:
+            raise
+        raise type(error)(error.message, location_of(op), error.hint) from error
+
+
+def verify_module(module: ModuleOp, filename: str = "<module>") -> None:
+    """Verify every op. Raises :class:`VerifyError` at the innermost op that breaks a rule."""
+    try:
+        module.verify()
+    except RefusedOp as error:
+        raise VerifyError(str(error), location_of(error.op) or Location(filename)) from None
+    except (DiagnosticException, ValueError) as error:
+        place, message = _innermost(module, error)
+        raise VerifyError(message, place or Location(filename)) from None
+
+
+def _innermost(module: ModuleOp, error: Exception) -> tuple[Location | None, str]:
+    for op in module.walk(reverse=True):  # inner ops come before the op around them
+        try:
+            op.verify(verify_nested_ops=False)
+        except (VerifyException, ValueError) as inner:
+            return location_of(op), f"'{op.name}' op {_first_line(inner)}"
+    return None, _first_line(error)
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines()
+    return lines[0] if lines else type(error).__name__
+
+
+def parse_error(error: ParseError) -> InputError:
+    """xDSL's syntax error as one located line."""
+    place = error.span.get_location()
+    return InputError(error.msg, Location(place.file, place.line, place.col))

@@ -1,0 +1,169 @@
+"""Reading IR text: what upstream MLIR reads, sgraph's own syntax, and files that mix both.
+
+Upstream knows no custom syntax of ours, xDSL knows little of upstream's. So in a mixed file our ops are read first, put back
+in generic form with their source locations, and the whole text crosses into upstream once; what comes back is generic and
+xDSL reads all of it. A file that holds only our ops never leaves xDSL.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from io import StringIO
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.ir import Operation
+from xdsl.parser import Parser
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ParseError
+
+from prism_mlir.frontend.text_guard import check_text
+from prism_mlir.frontend.upstream import read_module
+from prism_mlir.graph.errors import InputError, LimitError, Location, UnsupportedError
+from prism_mlir.passes.located import parse_error
+
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|sgraph\.(?:program|graph)(?=\s*@)|->|[\w$.]+|\S', re.ASCII)
+_OPEN, _CLOSE = frozenset("([{<"), frozenset(")]}>")
+_ALIAS = re.compile(r"^[ \t]*[!#][\w$.-]+[ \t]*=", re.MULTILINE)
+_SHELL = re.compile(r"(?:(?:builtin\.)?module\s*(?:@[\w$.]+\s*)?\{)?\s*\}?", re.ASCII)
+
+
+class LocatedParser(Parser):
+    """xDSL's parser, except that every op learns the place of its name, as upstream's parser does."""
+
+    _RESULTS = re.compile(r"(?:%[\w$.-]+(?::\d+)?[\s,]*)+=\s*", re.ASCII)
+
+    def __init__(self, ctx: Context, text: str, name: str) -> None:
+        super().__init__(ctx, text, name)
+        self._lines = [0, *(m.end() for m in re.finditer("\n", text))]
+
+    def parse_operation(self) -> Operation:
+        start = self._current_token.span.start
+        results = self._RESULTS.match(self.lexer.input.content, start)
+        op = super().parse_operation()
+        if isinstance(op.location, UnknownLoc):
+            op.location = self._place(start if results is None else results.end())
+        return op
+
+    def _place(self, position: int) -> FileLineColLoc:
+        line = bisect_right(self._lines, position)
+        column = position - self._lines[line - 1] + 1
+        return FileLineColLoc(StringAttr(self.lexer.input.name), IntAttr(line), IntAttr(column))
+
+
+def read_ir(text: str, filename: str, ctx: Context) -> ModuleOp:
+    """The module that ``text`` holds.
+
+    Raises :class:`InputError` at the first syntax error, :class:`LimitError` for text that is too large or too deep.
+    """
+    check_text(text, filename)
+    spans = list(sgraph_spans(text))
+    if spans and _only_shell_left(text, spans):
+        return _guarded(LocatedParser(ctx, text, filename), filename)
+    handed = read_module(_to_generic(text, spans, filename, ctx), filename).text
+    try:
+        return Parser(ctx, handed, filename).parse_module()
+    except ParseError as error:
+        found = error.span.text[:40]
+        raise UnsupportedError(
+            f"xDSL cannot read what upstream MLIR made of the file: {error.msg} near '{found}'", Location(filename)
+        ) from None
+    except RecursionError:
+        raise LimitError("the module is nested too deeply", Location(filename, 1, 1), "flatten the input") from None
+
+
+def _guarded(parser: Parser, filename: str) -> ModuleOp:
+    """Parse a whole module; whatever the parser or an attribute's check raises becomes one located error."""
+    try:
+        return parser.parse_module()
+    except ParseError as error:
+        raise parse_error(error) from None
+    except RecursionError:
+        raise LimitError("the module is nested too deeply", Location(filename, 1, 1), "flatten the input") from None
+    except Exception as error:  # attributes and types check themselves while they are built, with plain exceptions
+        raise _at_parser(parser, error) from None
+
+
+def _at_parser(parser: Parser, error: Exception) -> InputError:
+    text = parser.lexer.input.content
+    position = min(parser.pos, len(text))
+    line = text.count("\n", 0, position) + 1
+    column = position - (text.rfind("\n", 0, position) + 1) + 1
+    lines = str(error).strip().splitlines()
+    return InputError(lines[0] if lines else type(error).__name__, Location(parser.lexer.input.name, line, column))
+
+
+def sgraph_spans(text: str) -> list[tuple[int, int]]:
+    """Where sgraph's top-level ops in custom syntax begin and end, found by brackets alone."""
+    spans: list[tuple[int, int]] = []
+    start, depth, header, previous = -1, 0, False, ""
+    for token in _TOKEN.finditer(text):
+        word = token.group()
+        if word[0] in '"/' or word == "->":
+            previous = word
+            continue
+        if start < 0:
+            if word.startswith("sgraph.") and previous not in ("!", "#", "@", ".", "="):
+                start, depth, header = token.start(), 0, True
+        elif word in _OPEN:
+            if depth == 0 and word == "{" and previous != "attributes":
+                header = False
+            depth += 1
+        elif word in _CLOSE:
+            depth -= 1
+            if depth <= 0 and not header:
+                spans.append((start, token.end()))
+                start = -1
+        previous = word
+    if start >= 0:  # unbalanced: let the parser say where
+        spans.append((start, len(text)))
+    return spans
+
+
+def _only_shell_left(text: str, spans: list[tuple[int, int]]) -> bool:
+    rest, position = [], 0
+    for start, end in spans:
+        rest.append(text[position:start])
+        position = end
+    rest.append(text[position:])
+    outside = re.sub(r"//[^\n]*", "", " ".join(rest))
+    return _SHELL.fullmatch(outside.strip()) is not None
+
+
+def _to_generic(text: str, spans: list[tuple[int, int]], filename: str, ctx: Context) -> str:
+    """The text with our ops in generic form, each on its first line so that every other line keeps its number."""
+    pieces, position = [], 0
+    for start, end in spans:
+        pieces.append(text[position:start])
+        pieces.append(_generic_op(text, start, end, filename, ctx) + "\n" * text.count("\n", start, end))
+        position = end
+    pieces.append(text[position:])
+    return "".join(pieces)
+
+
+def _generic_op(text: str, start: int, end: int, filename: str, ctx: Context) -> str:
+    parser = LocatedParser(ctx, text[:end], filename)
+    if "!" in text[start:end] or "#" in text[start:end]:
+        _read_aliases(parser, text[:start])
+    parser._resume_from(start)
+    try:
+        op = parser.parse_operation()
+    except ParseError as error:
+        raise parse_error(error) from None
+    except RecursionError:
+        raise LimitError("the module is nested too deeply", Location(filename, 1, 1), "flatten the input") from None
+    except Exception as error:  # see _guarded
+        raise _at_parser(parser, error) from None
+    stream = StringIO()
+    Printer(stream, print_generic_format=True, print_debuginfo=True).print_op(op)
+    return stream.getvalue().replace("\n", " ")
+
+
+def _read_aliases(parser: Parser, text: str) -> None:
+    for definition in _ALIAS.finditer(text):
+        try:
+            parser._resume_from(definition.start())
+            parser._parse_alias_def()  # type: ignore[no-untyped-call]
+        except ParseError:
+            continue  # an alias in upstream's own syntax; only upstream's ops can use it
