@@ -1,0 +1,62 @@
+"""Ranking and choosing."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from tune_graphs import gemm, pointwise
+
+from prism_mlir.graph.errors import CodegenError
+from prism_mlir.tune.choose import choose, rank
+from prism_mlir.tune.cost import cost
+from prism_mlir.tune.parameters import parameter_space, rejection
+from prism_mlir.tune.targets import find_target
+
+A100 = find_target("sm_80")
+
+
+def test_the_best_is_the_least_of_all_valid_points() -> None:
+    graph = gemm(16, 256, 256)
+    choice = choose([graph], A100, samples=100_000)
+    assert choice.sample.exhaustive
+    times = [cost(p, A100).total_us for p in choice.sample.points]
+    assert choice.best.cost.total_us == min(times)
+    assert [r.cost.total_us for r in choice.ranked] == sorted(times)
+    assert rejection(parameter_space(graph), choice.best.scheduled.schedule, A100) is None
+
+
+def test_the_order_of_candidates_does_not_matter() -> None:
+    points = choose([gemm(16, 256, 256)], A100, samples=60).sample.points
+    assert rank(points, A100) == rank(tuple(reversed(points)), A100)
+
+
+def test_the_same_call_gives_the_same_ranking() -> None:
+    graphs = [gemm(16, 128, 64), pointwise(64, 64)]
+    assert choose(graphs, A100, samples=50, seed=3) == choose(graphs, A100, samples=50, seed=3)
+
+
+def test_a_product_that_reads_its_weights_keeps_most_of_the_chip_busy() -> None:
+    """33 MB of weights take 27 us at the sustained bandwidth; fewer than 81 active SMs cannot reach it."""
+    best = choose([gemm(8, 4096, 4096)], A100, samples=200).best
+    assert best.cost.kernels[0].blocks >= 81
+    assert best.cost.total_us < 1.25 * (4096 * 4096 * 2 / (0.80 * 1555e3) + A100.launch_us)
+
+
+def test_no_graph_is_an_error() -> None:
+    with pytest.raises(CodegenError, match="no proved graph"):
+        choose([], A100)
+
+
+def test_nothing_that_fits_is_an_error_with_reasons() -> None:
+    with pytest.raises(CodegenError, match=r"none of \d+ schedules of 1 graphs fits sm_80: .*too much shared memory"):
+        choose(
+            [
+                gemm(16, 32, 64),
+            ],
+            replace(A100, shared_per_block=512),
+        )
+
+
+def test_one_candidate_is_chosen() -> None:
+    assert len(choose([pointwise(4, 32)], A100, samples=1).ranked) == 1

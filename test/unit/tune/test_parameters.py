@@ -1,0 +1,164 @@
+"""The parameter space against brute force and sizes worked out on paper."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tune_graphs import gemm, pointwise
+
+from prism_mlir.graph.errors import InputError
+from prism_mlir.graph.evaluate import evaluate_graph
+from prism_mlir.graph.examples import softmax_matmul_block
+from prism_mlir.graph.fields import Reals
+from prism_mlir.graph.footprint import shared_bytes
+from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.schedule import Schedule
+from prism_mlir.tune import parameters
+from prism_mlir.tune.parameters import enumerate_schedules, parameter_space, part_counts, rejection, sample
+from prism_mlir.tune.targets import KIB, find_target
+
+A100 = find_target("sm_80")
+
+
+def why(graph: KernelGraph, sizes: dict[str, int], warps: int = 1, stages: int = 1) -> str | None:
+    return rejection(parameter_space(graph), Schedule.of(sizes, warps, stages), A100)
+
+
+@pytest.mark.parametrize("size", [1, 2, 12, 43, 96, 1376, 4096, 11008])
+def test_part_counts_are_the_divisors_with_a_power_of_two_on_either_side(size: int) -> None:
+    def power(n: int) -> bool:
+        return bin(n).count("1") == 1
+
+    divisors = [d for d in range(1, size + 1) if size % d == 0]
+    assert part_counts(size) == tuple(d for d in divisors if power(d) or power(size // d))
+
+
+def test_sizes_divide_every_dim_they_cut() -> None:
+    """In figure 1 of the paper x cuts the 4096 rows of X, i its 4096 columns and the 4096 rows of W."""
+    space = parameter_space(softmax_matmul_block())
+    powers = tuple(2**k for k in range(13))
+    assert dict(space.sizes) == {"x": powers, "i": powers}
+    assert space.raw_size == 13 * 13 * len(space.warps) * len(space.stages)
+
+
+def test_each_dim_has_its_own_counts() -> None:
+    """x cuts the 96 columns of W, y the 16 rows of X, the loop the inner 64."""
+    assert dict(parameter_space(gemm(16, 96, 64)).sizes) == {
+        "x": (1, 2, 3, 4, 6, 8, 12, 16, 24, 32, 48, 96),
+        "y": (1, 2, 4, 8, 16),
+        "i": (1, 2, 4, 8, 16, 32, 64),
+    }
+
+
+def test_a_grid_dim_whose_blocks_store_the_same_has_size_one() -> None:
+    space = dict(parameter_space(pointwise(64, 64, replicated=True)).sizes)
+    assert space["y"] == (1,)
+    assert max(space["x"]) == 64
+
+
+def test_without_a_loop_there_is_nothing_to_pipeline() -> None:
+    assert parameter_space(pointwise(64, 64)).stages == (1,)
+
+
+def test_points_are_numbered_as_they_are_listed() -> None:
+    space = parameter_space(gemm(16, 32, 64))
+    assert [space.point(k) for k in range(space.raw_size)] == list(space)
+    assert len(set(space)) == space.raw_size
+
+
+def test_symbolic_mappings_are_an_error() -> None:
+    with pytest.raises(InputError, match="symbolic mappings"):
+        parameter_space(softmax_matmul_block(mapping=False))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "warps", "stages", "reason"),
+    [
+        ({"x": 4, "y": 1, "i": 4}, 1, 1, None),
+        ({"x": 4, "y": 1, "i": 2}, 1, 3, "more stages than iterations"),
+        ({"x": 3, "y": 1, "i": 4}, 1, 1, "a tile is ragged"),
+        ({"x": 64, "y": 1, "i": 4}, 1, 1, "rows shorter than a copy"),  # 256 / 64 = 4 halves, 8 bytes
+        ({"x": 4, "y": 1, "i": 32}, 1, 1, "a product's tile is no multiple of 16 x 8 x 16"),  # k = 8
+        ({"x": 4, "y": 8, "i": 4}, 1, 1, "a product's tile is no multiple of 16 x 8 x 16"),  # m = 4
+        ({"x": 16, "y": 2, "i": 4}, 4, 1, "a warp without work"),  # 16 x 16 elements are 2 fragments
+        ({"x": 4, "y": 1, "i": 4}, 64, 1, "too many threads"),
+    ],
+)
+def test_rules(sizes: dict[str, int], warps: int, stages: int, reason: str | None) -> None:
+    assert why(gemm(32, 256, 256), sizes, warps, stages) == reason
+
+
+def test_sideways_products_are_admitted() -> None:
+    """8 rows of activations by 16 columns of weights: the weights take the 16-row side of the tensor core."""
+    assert why(gemm(32, 256, 256), {"x": 16, "y": 4, "i": 4}) is None
+
+
+def test_shared_memory_is_refused_above_the_limit_only() -> None:
+    """Two tiles of 64 x 256 and 256 x 64 halves are 64 KiB a stage: two stages fit 163 KiB, three do not."""
+    graph, sizes = gemm(64, 64, 1024), {"x": 1, "y": 1, "i": 4}
+    (node,) = graph.custom
+    assert node.mapping is not None
+    assert shared_bytes(node.block, node.mapping, sizes, 2) == 128 * KIB
+    assert why(graph, sizes, 4, 2) is None
+    assert why(graph, sizes, 4, 3) == "too much shared memory"
+
+
+def test_registers_are_refused_above_the_limit() -> None:
+    """128 x 128 f32 accumulators over the 32 threads of one warp are 512 registers each, over 4 warps 128."""
+    sizes = {"x": 1, "y": 1, "i": 16}
+    assert why(gemm(128, 128, 512), sizes, 1, 1) == "too many registers"
+    assert why(gemm(128, 128, 512), sizes, 4, 1) is None
+
+
+def test_valid_sizes_compute_the_product() -> None:
+    graph = gemm(32, 64, 64)
+    rng = np.random.default_rng(0)
+    x, w = rng.integers(-4, 5, (32, 64)).astype(np.float64), rng.integers(-4, 5, (64, 64)).astype(np.float64)
+    sizes = {s.sizes for s in enumerate_schedules(parameter_space(graph), A100)}
+    assert len(sizes) > 10
+    for chosen in sizes:
+        (result,) = evaluate_graph(graph, dict(chosen), [x, w], Reals())
+        np.testing.assert_array_equal(result, x @ w)
+
+
+def test_small_spaces_are_looked_at_whole() -> None:
+    graph = gemm(32, 64, 64)
+    found = sample([graph], A100, 10_000)
+    space = parameter_space(graph)
+    valid = [p for p in space if rejection(space, p, A100) is None]
+    assert found.exhaustive
+    assert [p.schedule for p in found.points] == valid
+    assert found.examined == found.raw == len(valid) + sum(n for _, n in found.rejected)
+
+
+def test_samples_are_valid_different_and_repeatable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parameters, "EXHAUSTIVE", 0)
+    graphs = [gemm(32, 64, 64), pointwise(256, 256), gemm(16, 128, 64)]
+    first, again, other = (sample(graphs, A100, 12, seed) for seed in (1, 1, 2))
+    assert first == again
+    assert first.points != other.points
+    assert len(set(map(repr, first.points))) == 12
+    assert all(rejection(parameter_space(p.graph), p.schedule, A100) is None for p in first.points)
+
+
+def test_every_valid_point_of_every_graph_is_equally_likely(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One draw from two graphs with raw spaces of different size, 3,000 times: chi-square over the valid points."""
+    graphs = [pointwise(8, 64), pointwise(64, 8)]
+    valid = [p for g in graphs for p in sample([g], A100, 1000).points]
+    monkeypatch.setattr(parameters, "EXHAUSTIVE", 0)
+    draws = Counter(repr(sample(graphs, A100, 1, seed).points[0]) for seed in range(3000))
+    assert set(draws) == set(map(repr, valid))
+    expected = 3000 / len(valid)
+    chi_square = sum((n - expected) ** 2 / expected for n in draws.values())
+    freedom = len(valid) - 1
+    assert chi_square < freedom + 4 * (2 * freedom) ** 0.5
+
+
+def test_a_larger_chip_admits_more() -> None:
+    graph = gemm(64, 64, 4096)
+    small = replace(A100, shared_per_block=16 * KIB)
+    admitted = set(enumerate_schedules(parameter_space(graph), small))
+    assert admitted < set(enumerate_schedules(parameter_space(graph), A100))
