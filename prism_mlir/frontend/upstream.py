@@ -43,7 +43,14 @@ class UpstreamModule:
     def text(self) -> str:
         """Generic form, local scope, with ``loc(...)``: what xDSL reads."""
         text: str = self.module.get_asm(print_generic_op_form=True, use_local_scope=True, enable_debug_info=True)
-        return text.replace(f'loc("{_ANONYMOUS}":', f'loc("{_escape(self.filename)}":')
+        text = text.replace(f'loc("{_ANONYMOUS}":', f'loc("{_escape(self.filename)}":')
+        return text + self._resources() if "dense_resource<" in text else text
+
+    def _resources(self) -> str:
+        """The ``{-# dialect_resources ... #-}`` section, which upstream leaves out when it prints with local scope."""
+        whole: str = self.module.get_asm(print_generic_op_form=True)
+        start = whole.rfind("{-#")
+        return "\n" + whole[start:] if start >= 0 else ""
 
     def locate(self, op: Any) -> Location:
         """The place of ``op`` in the source; that of the nearest parent with a known place if it has none itself."""

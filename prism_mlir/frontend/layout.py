@@ -1,0 +1,252 @@
+"""Choose the shape of every tensor of the program: which factors share a dim, and in which order.
+
+Elementwise operations and reductions want all their tensors in one order of dims, a *frame*: a list of slots, each a
+run of factors that always travel together, or empty (a dim of size 1). A contraction fixes the frames it touches:
+batch dims, rows, columns. Where two contractions want the same tensors in different orders, the first decides, and a
+transpose is written for the other. Function arguments have no layout of their own: each use sees them as it likes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+
+from prism_mlir.frontend.contraction import roles_of
+from prism_mlir.frontend.tensor_graph import Kind, TensorGraph, TensorNode, View
+from prism_mlir.graph.errors import Location, UnsupportedError
+
+Slot = tuple[int, ...]
+Slots = tuple[Slot, ...]
+
+MIN_RANK = 2
+
+
+@dataclass(frozen=True, slots=True)
+class ContractSlots:
+    """The slots of a contraction, in its iteration axes."""
+
+    batch: Slots
+    rows: Slot
+    columns: Slot
+    contracted: Slot
+
+    @property
+    def left(self) -> Slots:
+        return (*self.batch, self.rows, self.contracted)
+
+    @property
+    def right(self) -> Slots:
+        return (*self.batch, self.contracted, self.columns)
+
+    @property
+    def result(self) -> Slots:
+        return (*self.batch, self.rows, self.columns)
+
+
+class Layout:
+    """Slots for every node. ``Mergeable(input, axes)`` says whether an input can show a run of axes as one dim."""
+
+    def __init__(
+        self,
+        graph: TensorGraph,
+        live: Sequence[int],
+        together: set[tuple[int, int, int]],
+        mergeable: Callable[[int, Slot], bool],
+    ) -> None:
+        self.graph = graph
+        self.live = [index for index in live if graph.nodes[index].kind is not Kind.INPUT]
+        self.together = together
+        self.mergeable = mergeable
+        self._parent: dict[tuple[int, int], tuple[int, int]] = {}
+        self._component: dict[int, int] = {}
+        self._unite()
+        self._tensors = self._tensors_of_components()
+        self.contracts = {k: self._contract_slots(k) for k in self.live if self._node(k).kind is Kind.CONTRACT}
+        self._frames = self._choose_frames()
+
+    def slots(self, index: int) -> Slots:
+        """Slots of a node's result, in its axes."""
+        node = self._node(index)
+        return self._express(index, range(node.rank))
+
+    def iteration_slots(self, index: int) -> Slots:
+        """Slots of an elementwise or reducing node's iteration space, in its iteration axes."""
+        node = self._node(index)
+        return self._express(index, range(node.rank + len(node.reduced)))
+
+    def _express(self, index: int, axes: Iterable[int]) -> Slots:
+        by_class = {self._class(index, axis): axis for axis in axes}
+        frame = self._frames[self._component_of(index)]
+        return tuple(tuple(by_class[c] for c in slot if c in by_class) for slot in frame)
+
+    def _node(self, index: int) -> TensorNode:
+        return self.graph.nodes[index]
+
+    def _is_input(self, view: View) -> bool:
+        return self._node(view.node).kind is Kind.INPUT
+
+    # -- which axes are the same, which nodes share a frame
+
+    def _unite(self) -> None:
+        for index in self.live:
+            self._component[index] = index
+            for axis in range(self._extent(index)):
+                self._parent[index, axis] = (index, axis)
+        for index in self.live:
+            node = self._node(index)
+            if node.kind is Kind.CONTRACT:
+                continue
+            for view in node.operands:
+                if not self._is_input(view):
+                    self._join_components(view.node, index)
+                    for inner, axis in enumerate(view.axes):
+                        self._parent[self._class(view.node, inner)] = self._class(index, axis)
+        for index in self.live:
+            if not self._distinct(index):
+                where: Location = self.graph.locations[index]
+                raise UnsupportedError("a computed tensor combined with its own transpose", where, "compute it twice")
+        self._unite_inputs()
+
+    def _unite_inputs(self) -> None:
+        """Several uses of one argument in one component see it alike, unless one sees it transposed."""
+        uses: dict[tuple[int, int], list[tuple[int, View]]] = {}
+        for index in self.live:
+            if self._node(index).kind is not Kind.CONTRACT:
+                for view in self._node(index).operands:
+                    if self._is_input(view):
+                        uses.setdefault((self._component_of(index), view.node), []).append((index, view))
+        for (component, _), seen in uses.items():
+            (first, reference), others = seen[0], seen[1:]
+            for index, view in others:
+                before = dict(self._parent)
+                for left, right in zip(view.axes, reference.axes, strict=True):
+                    self._parent[self._class(index, left)] = self._class(first, right)
+                members = [k for k in self.live if self._component_of(k) == component]
+                if not all(self._distinct(k) for k in members):
+                    self._parent = before
+
+    def _extent(self, index: int) -> int:
+        node = self._node(index)
+        return node.rank + (0 if node.kind is Kind.CONTRACT else len(node.reduced))
+
+    def _distinct(self, index: int) -> bool:
+        extent = self._extent(index)
+        return len({self._class(index, axis) for axis in range(extent)}) == extent
+
+    def _class(self, index: int, axis: int) -> tuple[int, int]:
+        current = (index, axis)
+        while self._parent[current] != current:
+            current = self._parent[current]
+        return current
+
+    def _component_of(self, index: int) -> int:
+        while self._component[index] != index:
+            index = self._component[index]
+        return index
+
+    def _join_components(self, left: int, right: int) -> None:
+        self._component[self._component_of(left)] = self._component_of(right)
+
+    def _tensors_of_components(self) -> dict[int, list[tuple[tuple[int, int], ...]]]:
+        """For each component, the classes of the axes of every tensor in it, arguments as seen there included."""
+        tensors: dict[int, list[tuple[tuple[int, int], ...]]] = {}
+        for index in self.live:
+            node = self._node(index)
+            mine = tensors.setdefault(self._component_of(index), [])
+            mine.append(tuple(self._class(index, axis) for axis in range(node.rank)))
+            if node.kind is not Kind.CONTRACT:
+                mine += [tuple(self._class(index, a) for a in v.axes) for v in node.operands if self._is_input(v)]
+        return tensors
+
+    # -- contractions
+
+    def _contract_slots(self, index: int) -> ContractSlots:
+        node = self._node(index)
+        roles = roles_of(node)
+        one = len(roles.batch) > 1 and self._travels_as_one(index, roles.batch)
+        batch: Slots = (roles.batch,) if one else tuple((axis,) for axis in roles.batch)
+        return ContractSlots(batch, roles.rows, roles.columns, roles.contracted)
+
+    def _travels_as_one(self, index: int, axes: Slot) -> bool:
+        """Whether a run of iteration axes can be one dim of both operands and of the result."""
+        for view in self._node(index).operands:
+            inner = tuple(view.axes.index(axis) for axis in axes)
+            if self._is_input(view):
+                if not self.mergeable(view.node, inner):
+                    return False
+            elif not self._inseparable(view.node, inner):
+                return False
+        return self._inseparable(index, axes)
+
+    def _inseparable(self, index: int, axes: Slot) -> bool:
+        """Whether every tensor of the component has all of a node's ``axes``, or none."""
+        classes = {self._class(index, axis) for axis in axes}
+        return all(len(classes & set(t)) in (0, len(classes)) for t in self._tensors[self._component_of(index)])
+
+    # -- frames
+
+    def _choose_frames(self) -> dict[int, tuple[tuple[tuple[int, int], ...], ...]]:
+        wishes: dict[int, list[tuple[tuple[tuple[int, int], ...], ...]]] = {c: [] for c in self._tensors}
+        for index, slots in self.contracts.items():
+            wishes[self._component_of(index)].append(self._classes(index, slots.result))
+        for index, slots in self.contracts.items():
+            for view, wanted in zip(self._node(index).operands, (slots.left, slots.right), strict=True):
+                if not self._is_input(view):
+                    inner = tuple(tuple(view.axes.index(axis) for axis in slot) for slot in wanted)
+                    wishes[self._component_of(view.node)].append(self._classes(view.node, inner))
+        return {component: self._frame(component, found) for component, found in wishes.items()}
+
+    def _classes(self, index: int, slots: Slots) -> tuple[tuple[tuple[int, int], ...], ...]:
+        return tuple(tuple(self._class(index, axis) for axis in slot) for slot in slots)
+
+    def _frame(
+        self, component: int, wishes: list[tuple[tuple[tuple[int, int], ...], ...]]
+    ) -> tuple[tuple[tuple[int, int], ...], ...]:
+        tensors = self._tensors[component]
+        frame = list(wishes[0]) if wishes else []
+        known = {c for slot in frame for c in slot}
+        missing = list(dict.fromkeys(c for t in sorted(tensors, key=len, reverse=True) for c in t if c not in known))
+        frame[:0] = self._grouped(component, missing)
+        atoms = [part for slot in frame for part in self._split(slot, tensors)]
+        return tuple([()] * (MIN_RANK - len(atoms)) + atoms)
+
+    def _split(
+        self, slot: tuple[tuple[int, int], ...], tensors: list[tuple[tuple[int, int], ...]]
+    ) -> list[tuple[tuple[int, int], ...]]:
+        """Runs of a slot whose members are in exactly the same tensors."""
+        runs: list[list[tuple[int, int]]] = []
+        for c in slot:
+            if runs and self._signature(runs[-1][-1], tensors) == self._signature(c, tensors):
+                runs[-1].append(c)
+            else:
+                runs.append([c])
+        return [tuple(run) for run in runs] or [()]
+
+    @staticmethod
+    def _signature(c: tuple[int, int], tensors: list[tuple[tuple[int, int], ...]]) -> list[bool]:
+        return [c in tensor for tensor in tensors]
+
+    def _grouped(self, component: int, classes: list[tuple[int, int]]) -> list[tuple[tuple[int, int], ...]]:
+        """Neighbours that the source holds in one dim stay in one slot."""
+        members = [k for k in self.live if self._component_of(k) == component]
+        pairs = {
+            (self._class(index, left), self._class(index, right))
+            for index, left, right in self.together
+            if index in members
+        }
+        for index in members:
+            node = self._node(index)
+            for view in node.operands if node.kind is not Kind.CONTRACT else ():
+                if self._is_input(view):
+                    pairs |= {
+                        (self._class(index, view.axes[left]), self._class(index, view.axes[right]))
+                        for source, left, right in self.together
+                        if source == view.node
+                    }
+        groups: list[list[tuple[int, int]]] = []
+        for c in classes:
+            if groups and (groups[-1][-1], c) in pairs:
+                groups[-1].append(c)
+            else:
+                groups.append([c])
+        return [tuple(group) for group in groups]

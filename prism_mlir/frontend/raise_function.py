@@ -1,0 +1,329 @@
+"""Raise a ``func.func`` of linalg, tensor and arith operations into a :class:`TensorGraph`.
+
+Forward over the function, once. Every tensor becomes a view of a node, a number (a splat), or an :class:`Unknown` that
+remembers its operation and place; only if a result of the function needs an ``Unknown`` does it become an error. So
+dead code, unused indices of an argmax and uninitialised buffers cost nothing.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from prism_mlir.frontend.constants import constant_value, read_resources
+from prism_mlir.frontend.contraction import contract, reduce
+from prism_mlir.frontend.function_dims import RESHAPES, FunctionDims, indexing_maps, projected, static_shape
+from prism_mlir.frontend.scalar_body import CASTS, BodyEvaluator, Const, Unknown, Value, dtype_of
+from prism_mlir.frontend.tensor_graph import Kind, SourceTensor, TensorGraph, TensorNode, View
+from prism_mlir.frontend.upstream import UpstreamModule
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.errors import Location, UnsupportedError
+
+_LOWEST = {DType.F16: -65504.0, DType.BF16: -3.3895313892515355e38, DType.F32: -3.4028234663852886e38}
+_REDUCTIONS = {"arith.addf": "sum", "arith.maximumf": "max", "arith.maxnumf": "max"}
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A result of the function: the view that computes it (its axes are the factors of ``dims``), and its type."""
+
+    view: View
+    shape: tuple[int, ...]
+    factor_sizes: tuple[tuple[int, ...], ...]
+    dtype: DType
+    location: Location
+
+
+@dataclass(frozen=True, slots=True)
+class RaisedFunction:
+    """A function as a graph of operations on factors.
+
+    ``argument_factors``: for each input node, the factor sizes of each dim of its tensor.
+    """
+
+    name: str
+    graph: TensorGraph
+    argument_factors: dict[int, tuple[tuple[int, ...], ...]]
+    results: tuple[Result, ...]
+
+
+def raise_function(function: Any, name: str, upstream: UpstreamModule) -> RaisedFunction:
+    """Raise one function of a normalised module. Raises :class:`UnsupportedError`, located, naming the operation."""
+    blocks = list(function.regions[0].blocks)
+    if len(blocks) != 1:
+        raise UnsupportedError("control flow in a function", upstream.locate(function), "use straight-line code")
+    return _Raiser(blocks[0], upstream).run(name)
+
+
+class _Raiser:
+    def __init__(self, block: Any, upstream: UpstreamModule) -> None:
+        self.block = block
+        self.upstream = upstream
+        self.graph = TensorGraph()
+        self.values: dict[Any, Value] = {}
+        self.dims = FunctionDims(block)
+        self.body = BodyEvaluator(self.graph, upstream.locate)
+        self.argument_factors: dict[int, tuple[tuple[int, ...], ...]] = {}
+        self.resources: dict[str, bytes] | None = None
+
+    def run(self, name: str) -> RaisedFunction:
+        for position, argument in enumerate(self.block.arguments):
+            self._argument(position, argument)
+        results: tuple[Result, ...] = ()
+        for view in self.block:
+            op = view.operation
+            if op.name == "func.return":
+                results = tuple(self._result(op, operand) for operand in op.operands)
+            else:
+                self._operation(op)
+        return RaisedFunction(name, self.graph, self.argument_factors, results)
+
+    def _argument(self, position: int, argument: Any) -> None:
+        location = self._argument_location(argument)
+        shape = static_shape(argument.type)
+        if shape is None:
+            if "?" in str(argument.type):
+                what = f"dynamic size in argument {position}, {argument.type}, is not supported"
+                raise UnsupportedError(what, location, "give every dim a number")
+            self.values[argument] = Unknown(f"argument {position} of type {argument.type}", location, "use a tensor")
+            return
+        if 0 in shape:
+            raise UnsupportedError(f"argument {position} has no elements", location, "remove dims of size 0")
+        dtype = dtype_of(argument.type.element_type)
+        if dtype is None or not dtype.is_float:
+            what = f"argument {position} of element type {argument.type.element_type}"
+            self.values[argument] = Unknown(what, location, "use a floating-point tensor")
+            return
+        given = argument.location.name_str if argument.location.is_a_name() else ""
+        source = SourceTensor(given if given.isidentifier() else f"arg{position}", shape, position)
+        self.values[argument] = self._source(source, argument, dtype, location)
+
+    def _argument_location(self, argument: Any) -> Location:
+        from prism_mlir.frontend.upstream import source_location
+
+        own = source_location(argument.location, self.upstream.filename)
+        return own or self.upstream.locate(self.block.owner.operation)
+
+    def _source(self, source: SourceTensor, value: Any, dtype: DType, location: Location) -> View:
+        factors = self._factor_sizes(value)
+        sizes = tuple(size for dim in factors for size in dim)
+        node = self.graph.add(TensorNode(Kind.INPUT, (), sizes, source=source), dtype, location)
+        self.argument_factors[node] = factors
+        return View(node, tuple(range(len(sizes))), dtype)
+
+    def _factor_sizes(self, value: Any) -> tuple[tuple[int, ...], ...]:
+        return tuple(tuple(self.dims.factors.sizes([dim])) for dim in self.dims.dims(value))
+
+    def _result(self, op: Any, value: Any) -> Result:
+        location = self.upstream.locate(op)
+        found = self.values[value]
+        shape = static_shape(value.type)
+        if isinstance(found, Unknown):
+            raise found.error()
+        if not isinstance(found, View) or shape is None:
+            raise UnsupportedError("a result that no argument decides", location, "return a computed tensor")
+        dtype = dtype_of(value.type.element_type)
+        assert dtype is not None
+        return Result(found, shape, self._factor_sizes(value), dtype, location)
+
+    def _operation(self, op: Any) -> None:
+        location = self.upstream.locate(op)
+        if op in self.dims.failed:
+            results: list[Value] = [Unknown(f"{op.name} of sizes without common factors", location)] * len(op.results)
+        elif op.name == "arith.constant":
+            results = [self._constant(op, location)]
+        elif op.name == "tensor.empty":
+            results = [Unknown("a value that was never written", location)]
+        elif op.name in RESHAPES or op.name == "tensor.cast":
+            results = [self.values[op.operands[0]]]
+        elif op.name == "linalg.generic":
+            results = _Generic(self, op, location).results()
+        elif len(op.regions) == 0 and len(op.results) == 1 and op.name.split(".")[0] in ("arith", "math"):
+            results = [self.body.evaluate(op, [self.values[v] for v in op.operands])]
+        else:
+            results = [Unknown(f"operation {op.name}", location)] * len(op.results)
+        for result, value in zip(op.results, results, strict=True):
+            self.values[result] = value
+
+    def _constant(self, op: Any, location: Location) -> Value:
+        if self.resources is None:
+            self.resources = read_resources(self.upstream.text) if "dense_resource" in str(op) else None
+        found = constant_value(op, self.resources or {}, location)
+        if not isinstance(found, bytes):
+            return found
+        shape, dtype = static_shape(op.results[0].type), dtype_of(op.results[0].type.element_type)
+        if shape is None or dtype is None or not dtype.is_float:
+            return Unknown(f"a constant of type {op.results[0].type}", location, "use a floating-point tensor")
+        count = sum(node.source is not None and node.source.arg is None for node in self.graph.nodes)
+        return self._source(SourceTensor(f"const{count}", shape, None, found), op.results[0], dtype, location)
+
+
+class _Generic:
+    """One ``linalg.generic``: its operands seen from the iteration space, its body, its results."""
+
+    def __init__(self, raiser: _Raiser, op: Any, location: Location) -> None:
+        self.raiser = raiser
+        self.op = op
+        self.location = location
+        self.block = op.regions[0].blocks[0]
+        self.maps = [projected(index_map) for index_map in indexing_maps(op)]
+        self.kinds = [str(kind) for kind in op.attributes["iterator_types"]]
+        self.loop_axes = raiser.dims.axes(raiser.dims.loops(op))
+        self.inputs = len(op.operands) - len(op.results)
+        self.memo: dict[Any, Value] = {}
+        self.ops = [view.operation for view in self.block]
+        self.defining = {result: op for op in self.ops for result in op.results}
+
+    def results(self) -> list[Value]:
+        """One value a result."""
+        for argument, operand, index_map in zip(self.block.arguments, self.op.operands, self.maps, strict=True):
+            self.memo[argument] = self._seen(operand, index_map)
+        terminator = self.ops[-1]
+        reducing = any("reduction" in kind for kind in self.kinds)
+        results: list[Value] = []
+        for k, yielded in enumerate(terminator.operands):
+            value = self._reduced(k, yielded) if reducing else self._value(yielded)
+            results.append(self._returned(value, self.maps[self.inputs + k]))
+        return results
+
+    def _seen(self, operand: Any, index_map: list[int | None]) -> Value:
+        """An operand's value on the axes of the iteration space."""
+        value = self.raiser.values[operand]
+        if not isinstance(value, View):
+            return value
+        place: list[int] = []
+        for dim, position in zip(self.raiser.dims.dims(operand), index_map, strict=True):
+            if self.raiser.dims.factors.size(dim) == 1:
+                continue
+            if position is None or position < 0:
+                return Unknown("linalg.generic that reads with an index that is no loop", self.location)
+            place.extend(self.loop_axes[position])
+        if len(set(place)) != len(place):
+            return Unknown("linalg.generic that reads a diagonal", self.location)
+        return value.through(place)
+
+    def _returned(self, value: Value, index_map: list[int | None]) -> Value:
+        """A value on iteration axes as one on the result's axes."""
+        if not isinstance(value, View):
+            return value
+        order: list[int] = []
+        for position in index_map:
+            if position is None:
+                return Unknown("linalg.generic that writes with an index that is no loop", self.location)
+            order.extend(self.loop_axes[position] if position >= 0 else ())
+        if not set(value.axes) <= set(order):
+            return Unknown("linalg.generic whose result lacks a loop that its value needs", self.location)
+        return View(value.node, tuple(order.index(axis) for axis in value.axes), value.dtype)
+
+    def _value(self, wanted: Any) -> Value:
+        """The value of something in (or above) the body, evaluated when it is asked for."""
+        if wanted in self.memo:
+            return self.memo[wanted]
+        if wanted in self.raiser.values:
+            return self.raiser.values[wanted] if not isinstance(self.raiser.values[wanted], View) else self._captured()
+        for op in self.ops:
+            for result in op.results:
+                if result not in self.memo:
+                    self.memo[result] = self._evaluated(op)
+            if wanted in self.memo:
+                break
+        return self.memo[wanted]
+
+    def _captured(self) -> Unknown:
+        return Unknown("a tensor captured by a linalg.generic body", self.location, "make it an operand")
+
+    def _evaluated(self, op: Any) -> Value:
+        where = self.raiser.upstream.locate(op)
+        if op.name == "arith.constant":
+            found = constant_value(op, {}, where)
+            return Unknown("this arith.constant", where) if isinstance(found, bytes) else found
+        if len(op.regions) or len(op.results) != 1:
+            return Unknown(f"operation {op.name}", where)
+        operands = [self.memo.get(v) or self._value(v) for v in op.operands]
+        return self.raiser.body.evaluate(op, operands)
+
+    def _reduced(self, k: int, yielded: Any) -> Value:
+        """A result that accumulates: ``out + term`` or ``max(out, term)``, reduced over the loops it is missing."""
+        accumulator = self.block.arguments[self.inputs + k]
+        over = [
+            axis for axes, kind in zip(self.loop_axes, self.kinds, strict=True) if "reduction" in kind for axis in axes
+        ]
+        op = self.defining.get(yielded)
+        name = None if op is None else _REDUCTIONS.get(op.name)
+        if op is None or name is None or accumulator not in list(op.operands):
+            if not over and op is not None:
+                return self._value(yielded)  # all reduced loops have one iteration
+            what = "linalg.generic" if op is None else f"reduction by {op.name}"
+            return Unknown(what, self.location, "reduce by addf or maximumf")
+        terms = [v for v in op.operands if v != accumulator]
+        if len(terms) != 1 or self._uses(terms[0], accumulator):
+            return Unknown("reduction whose terms depend on the accumulator", self.location)
+        dtype = dtype_of(op.results[0].type)
+        if dtype is None:
+            return Unknown(f"reduction on {op.results[0].type}", self.location)
+        total = self._total(name, terms[0], over, dtype)
+        return self._with_initial(name, total, self.memo[accumulator], dtype)
+
+    def _uses(self, value: Any, accumulator: Any) -> bool:
+        if value == accumulator:
+            return True
+        op = self.defining.get(value)
+        return op is not None and any(self._uses(v, accumulator) for v in op.operands)
+
+    def _total(self, name: str, term: Any, over: list[int], dtype: DType) -> Value:
+        """The reduction of ``term`` alone."""
+        graph = self.raiser.graph
+        factors = self._product(term) if name == "sum" else None
+        if factors is not None:
+            left, right = factors
+            missing = [axis for axis in over if axis not in left.axes and axis not in right.axes]
+            if not missing and over:
+                return contract(graph, left, right, over, dtype, self.location)
+        value = self._value(term)
+        if isinstance(value, View):
+            missing = [axis for axis in over if axis not in value.axes]
+            total = reduce(graph, name, value, over, dtype, self.location)
+            return self._repeated(name, total, missing, dtype)
+        if isinstance(value, Const) and name == "max":
+            return value
+        if isinstance(value, Const):
+            return Const(value.value * self._count(over))
+        return value if isinstance(value, Unknown) else Unknown("reduction of a comparison", self.location)
+
+    def _repeated(self, name: str, total: View, missing: list[int], dtype: DType) -> Value:
+        """A sum over loops that the term does not depend on is a multiple."""
+        count = self._count(missing)
+        if name == "max" or count == 1:
+            return total
+        return self.raiser.body.unary(lambda v: count * v, total, dtype, self.location)
+
+    def _count(self, axes: list[int]) -> int:
+        sizes = self.raiser.dims.factors.sizes(self.raiser.dims.loops(self.op))
+        product = 1
+        for axis in axes:
+            product *= sizes[axis]
+        return product
+
+    def _product(self, term: Any) -> tuple[View, View] | None:
+        """The two different tensors whose product ``term`` is, or None if it is something else."""
+        op = self.defining.get(term)
+        while op is not None and op.name in CASTS:
+            op = self.defining.get(op.operands[0])
+        if op is None or op.name != "arith.mulf":
+            return None
+        left, right = (self._value(operand) for operand in op.operands)
+        if not isinstance(left, View) or not isinstance(right, View):
+            return None
+        return None if (left.node, left.axes) == (right.node, right.axes) else (left, right)
+
+    def _with_initial(self, name: str, total: Value, initial: Value, dtype: DType) -> Value:
+        """The reduction with what the accumulator held before; nothing if that is the neutral element."""
+        if isinstance(initial, Const) and isinstance(total, Const | View):
+            neutral = initial.value == 0 if name == "sum" else initial.value <= _LOWEST.get(dtype, float("-inf"))
+            if neutral:
+                return total
+        if isinstance(total, Unknown) or isinstance(initial, Unknown):
+            return total if isinstance(total, Unknown) else initial
+        if not isinstance(total, Const | View) or not isinstance(initial, Const | View):
+            return Unknown("reduction of a comparison", self.location)
+        return self.raiser.body.binary("add" if name == "sum" else "max", total, initial, dtype, self.location)
