@@ -14,7 +14,7 @@ from math import prod
 from prism_mlir.codegen.builder import Builder
 from prism_mlir.codegen.elementwise import Arithmetic
 from prism_mlir.codegen.errors import ScheduleError
-from prism_mlir.codegen.kernel_state import GlobalTensor, KernelState, shared_declaration
+from prism_mlir.codegen.kernel_state import DYNAMIC_GLOBAL, GlobalTensor, KernelState, shared_attribution
 from prism_mlir.codegen.launch import Argument, KernelLaunch, LaunchInfo
 from prism_mlir.codegen.layout import Threads, spread_of
 from prism_mlir.codegen.lower_block import BlockLowering
@@ -82,6 +82,8 @@ def lower(program: Program, graph: KernelGraph, schedule: Schedule, *, name: str
         text, launch = _lower_node(tensors, node, schedule, own)
         functions.append(text)
         launches.append(launch)
+    if any(launch.dynamic_shared for launch in launches):
+        functions.insert(0, f"  {DYNAMIC_GLOBAL}")
     body = "\n".join(functions)
     module = f"module attributes {{gpu.container_module}} {{\ngpu.module @{entry} {{\n{body}\n}}\n}}\n"
     sizes = tuple(launch.static_shared + launch.dynamic_shared for launch in launches)
@@ -229,7 +231,6 @@ def _lower_node(tensors: _Tensors, node: CustomNode, schedule: Schedule, entry: 
         math=Arithmetic(builder, fast=all(t in TENSOR_TYPES for t in results)),
         sizes=schedule.size_of,
         inputs=[_named(t, names) for t in sources],
-        shared="%shared" if memory.static_bytes else builder.pure("gpu.dynamic_shared_memory : memref<?xi8, #gpu.address_space<workgroup>>"),
     )
     BlockLowering(state, schedule.stages).run(node.mapping, [[_named(t, names) for t in row] for row in targets])
     grid, block = _grid(node, schedule), (schedule.warps * 32, 1, 1)
@@ -261,6 +262,6 @@ def _function(
     known = f"known_block_size = array<i32: {', '.join(map(str, block))}>"
     known += f", known_grid_size = array<i32: {', '.join(map(str, grid))}>"
     return (
-        f"  gpu.func @{entry}({parameters}){shared_declaration(memory)} kernel attributes {{{known}}} {{\n"
+        f"  gpu.func @{entry}({parameters}){shared_attribution(memory)} kernel attributes {{{known}}} {{\n"
         f"{body}\n    gpu.return\n  }}"
     )

@@ -54,7 +54,6 @@ class KernelState:
     math: Arithmetic
     sizes: Mapping[str, int]
     inputs: Sequence[GlobalTensor]
-    shared: str
     step: Int = 0
     slot: Int = 0
     registers: dict[int, list[str]] = field(default_factory=dict)
@@ -128,9 +127,9 @@ class KernelState:
         """Name and type of the buffer, all slots, as a memref of rank 1."""
         count = buffer.bytes // buffer.dtype.bytes
         kind = f"memref<{count}x{buffer.dtype}, {SPACE}>"
-        source = f"memref<{self.memory.total}xi8, {SPACE}>" if self.memory.static_bytes else f"memref<?xi8, {SPACE}>"
+        base, source = shared_base(self.b, self.memory)
         offset = self.b.index(self.memory.offsets[buffer.key])
-        return self.b.pure(f"memref.view {self.shared}[{offset}][] : {source} to {kind}"), kind
+        return self.b.pure(f"memref.view {base}[{offset}][] : {source} to {kind}"), kind
 
     def address(self, buffer: Buffer, coordinates: Sequence[Int], slot: Int = 0) -> Int:
         start = self.b.mul(slot, buffer.layout.bytes // buffer.dtype.bytes)
@@ -197,8 +196,27 @@ class KernelState:
         return self.b.all([self.b.less(coordinates[d], self.extent(node, d)) for d in dims])
 
 
-def shared_declaration(memory: MemoryPlan) -> str:
+_DYNAMIC = "dynamic_shared"
+_DYNAMIC_TYPE = f"memref<0xi8, {SPACE}>"
+
+DYNAMIC_GLOBAL = f"memref.global @{_DYNAMIC} : {_DYNAMIC_TYPE} {{alignment = {ALIGNMENT} : i64}}"
+"""Declares dynamic shared memory, at module scope. ``gpu.dynamic_shared_memory`` is not used: MLIR 22.1 gives its array internal
+linkage, and LLVM then makes it a static array of one byte."""
+
+
+def shared_attribution(memory: MemoryPlan) -> str:
     """The workgroup attribution of a kernel function; empty where shared memory is dynamic or none is needed."""
     if not memory.static_bytes:
         return ""
-    return f" workgroup(%shared : memref<{memory.total}xi8, {SPACE}> {{llvm.align = {ALIGNMENT} : i64}})"
+    return f" workgroup(%shared : {_static_type(memory)} {{llvm.align = {ALIGNMENT} : i64}})"
+
+
+def shared_base(b: Builder, memory: MemoryPlan) -> tuple[str, str]:
+    """Name and type of shared memory as bytes."""
+    if memory.static_bytes:
+        return "%shared", _static_type(memory)
+    return b.pure(f"memref.get_global @{_DYNAMIC} : {_DYNAMIC_TYPE}"), _DYNAMIC_TYPE
+
+
+def _static_type(memory: MemoryPlan) -> str:
+    return f"memref<{memory.total}xi8, {SPACE}>"

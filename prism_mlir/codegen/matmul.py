@@ -14,9 +14,11 @@ from math import prod
 from prism_mlir.codegen.builder import Int
 from prism_mlir.codegen.kernel_state import KernelState
 from prism_mlir.codegen.layout import Fragments, Scattered, Spread
+from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.footprint import Buffer, ScheduleError
 
 _UNROLLED_STEPS = 8
+_WORDS = {DType.F16: "vector<2xf16>", DType.BF16: "i32"}  # what one register of an operand is in nvvm
 _MAX_REGISTERS = 160  # accumulators a thread can hold beside everything else, of 255 registers
 
 
@@ -50,19 +52,12 @@ def multiply(state: KernelState, node: int, spread: Spread, accumulators: Sequen
 def _tensor_core(
     state: KernelState, spread: Fragments, sides: tuple[Operand, Operand], accumulators: Sequence[str]
 ) -> list[str]:
-    b = state.b
-    kind = "vector<2x2xf32>"
-    packed = [
-        b.pure(f"vector.from_elements {', '.join(accumulators[r : r + 4])} : {kind}") for r in range(0, spread.count, 4)
-    ]
     steps = -(-spread.product.k // 16)
 
     def step(k: Int, values: list[str]) -> list[str]:
-        return _one_step(state, spread, sides, b.mul(k, 16), values)
+        return _one_step(state, spread, sides, state.b.mul(k, 16), values)
 
-    carried = [(v, kind) for v in packed]
-    done = b.loop(steps, step, carried, unroll=_UNROLLED_STEPS)
-    return [b.pure(f"vector.extract {v}[{i}, {j}] : f32 from {kind}") for v in done for i in range(2) for j in range(2)]
+    return state.b.loop(steps, step, [(v, "f32") for v in accumulators], unroll=_UNROLLED_STEPS)
 
 
 def _one_step(
@@ -71,24 +66,38 @@ def _one_step(
     """One step of 16 along k: every fragment of both sides is read once, then all pairs are multiplied."""
     result = list(accumulators)
     tiles_p, tiles_q = spread.each_warp
-    dtype = spread.product.dtype
-    kinds = f"(vector<4x2x{dtype}>, vector<2x2x{dtype}>, vector<2x2xf32>) -> vector<2x2xf32>"
     for batch in range(spread.product.batch):
         lead = state.b.unflatten(batch, spread.shape[:-2])
         p_parts = [_fragment(state, spread, sides[0], (lead, k), 0, a) for a in range(tiles_p)]
         q_parts = [_fragment(state, spread, sides[1], (lead, k), 1, c) for c in range(tiles_q)]
         for a in range(tiles_p):
             for c in range(tiles_q):
-                r = spread.register(batch, a, c) // 4
-                result[r] = state.b.effect(
-                    f"nvgpu.mma.sync ({p_parts[a]}, {q_parts[c]}, {result[r]}) {{mmaShape = [16, 8, 16]}} : {kinds}"
-                )
+                r = spread.register(batch, a, c)
+                result[r : r + 4] = _mma(state, spread.product.dtype, p_parts[a], q_parts[c], result[r : r + 4])
     return result
+
+
+def _mma(
+    state: KernelState, dtype: DType, left: Sequence[str], right: Sequence[str], accumulators: Sequence[str]
+) -> list[str]:
+    """``mma.sync.aligned.m16n8k16.row.col.f32``: four registers, two registers and four f32 to four f32."""
+    result = "!llvm.struct<(f32, f32, f32, f32)>"
+    # nvgpu.mma.sync does not take bf16 (MLIR 22.1: "failed to deduce operand PTX types"); nvvm.mma.sync takes both.
+    word = _WORDS[dtype]
+    types = "" if dtype is DType.F16 else "".join(
+        f"multiplicand{side}PtxType = #nvvm.mma_type<{dtype}>, " for side in "AB"
+    )
+    done = state.b.effect(
+        f"nvvm.mma.sync A[{', '.join(left)}] B[{', '.join(right)}] C[{', '.join(accumulators)}]"
+        f" {{layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, {types}"
+        f"shape = #nvvm.shape<m = 16, n = 8, k = 16>}} : ({word}, {word}, f32) -> {result}"
+    )
+    return [state.b.pure(f"llvm.extractvalue {done}[{i}] : {result}") for i in range(4)]
 
 
 def _fragment(
     state: KernelState, spread: Fragments, operand: Operand, place: tuple[Sequence[Int], Int], side: int, index: int
-) -> str:
+) -> list[str]:
     """A 16x16 fragment of the 16-row side (``side`` 0) or a 16x8 one of the 8-column side, by ``ldmatrix``.
 
     Lane ``l`` gives the address of row ``l % 8`` of 8x8 matrix ``l / 8``. A warp without work reads the last tile.
@@ -111,10 +120,13 @@ def _fragment(
     at = b.index(state.address(operand.buffer, coordinates, state.slot_of(operand.buffer)))
     count = 4 if side == 0 else 2
     transpose = "true" if turned else "false"
-    return b.effect(
+    dtype = operand.buffer.dtype
+    loaded = b.effect(
         f"nvgpu.ldmatrix {name}[{at}] {{numTiles = {count} : i32, transpose = {transpose}}}"
-        f" : {kind} -> vector<{count}x2x{operand.buffer.dtype}>"
+        f" : {kind} -> vector<{count}x2x{dtype}>"
     )
+    pairs = [b.pure(f"vector.extract {loaded}[{i}] : vector<2x{dtype}> from vector<{count}x2x{dtype}>") for i in range(count)]
+    return pairs if dtype is DType.F16 else [b.pure(f"llvm.bitcast {v} : vector<2x{dtype}> to i32") for v in pairs]
 
 
 def _fused_multiply_add(
