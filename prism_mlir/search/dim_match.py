@@ -115,15 +115,12 @@ def sizes_equal(
     """
     for a, b in equalities:
         left, right = left.subs(a, b), right.subs(a, b)
-    difference = sympy.simplify(sympy.together(left - right))
-    if difference == 0:
-        return True
-    symbols = sorted(difference.free_symbols - {size_symbol(p) for p in parallel_dims}, key=str)
-    numerator = sympy.numer(sympy.together(difference))
-    reduced = sympy.expand(numerator)
-    for m in symbols:  # m is 0 or 1, so m**k = m
-        reduced = sympy.expand(sympy.rem(sympy.Poly(reduced, m), sympy.Poly(m**2 - m, m)).as_expr())
-    return bool(reduced == 0)
+    (left_top, left_bottom), (right_top, right_bottom) = left.as_numer_denom(), right.as_numer_denom()
+    difference = sympy.expand(left_top * right_bottom - right_top * left_bottom)
+    sizes = {size_symbol(p) for p in parallel_dims}
+    for m in sorted(difference.free_symbols - sizes, key=str):  # m is 0 or 1: the difference is linear in it
+        difference = sympy.expand(difference.subs(m, 0) * (1 - m) + difference.subs(m, 1) * m)
+    return bool(difference == 0)
 
 
 def equality_variables(equality: DimEquality, parallel_dims: Sequence[str]) -> list[tuple[Any, Any]]:

@@ -86,7 +86,9 @@ class Generator:
         self.binaries = self._binaries(ops)
         self.transposes = [op for op in ops if op.kind in (Kind.TRANSPOSE, Kind.RESHAPE)]
         self.reductions = sorted({op.name for op in ops if op.kind is Kind.REDUCE})
-        self.has_matmul = any(op.kind is Kind.MATMUL for op in ops)
+        contracted = {classes.of[n.operands[0]][-1] for n in program.nodes if n.op.kind is Kind.MATMUL}
+        self.has_matmul = bool(contracted)
+        self.has_outer_product = None in contracted  # otherwise mul says the same as a product over a dim of size 1
         self.accums = [Accum()] + ([Accum("max")] if "reduce_max" in self.reductions else [])
         self.grid = GRID_NAMES[: limits.grid_dims]
 
@@ -185,7 +187,8 @@ class Generator:
         self, state: _State, a: int, b: int, stage: Stage
     ) -> Iterator[tuple[BlockOp, tuple[int, ...], Tile]]:
         left, right = state.tiles[a], state.tiles[b]
-        if self.has_matmul and (dims := _matmul_dims(left.dims, right.dims)) is not None:
+        dims = _matmul_dims(left.dims, right.dims) if self.has_matmul else None
+        if dims is not None and (left.dims[-1] is not None or self.has_outer_product):
             op = Op("matmul")
             if (expr := self._apply(op, (left.expr, right.expr), left.dims[-1])) is not None:
                 yield op, (a, b), Tile(expr, dims, stage)
