@@ -22,7 +22,7 @@ from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.fields import Array, PrimeField
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.mapping import Mapping
-from prism_mlir.graph.ops import Kind, Op, evaluate_op
+from prism_mlir.graph.ops import Op, evaluate_op
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.scalar_fn import ScalarFn
 from prism_mlir.verify.verdict import Counterexample
@@ -168,7 +168,7 @@ class AloneRefuter:
         self._program, self._seed = program, seed
         self._classes = dim_classes(program)
         self._codes: dict[Op, int] = {}
-        self._plans: dict[int, tuple[BlockGraph, list[tuple[int, Any, Any]]]] = {}
+        self._plans: dict[int, tuple[BlockGraph, list[tuple[int, Any, Any]], bool]] = {}
         self._tiles: dict[tuple[int, int], _Tiles] = {}
 
     def refute(self, graph: KernelGraph, dim: str) -> Counterexample | None:
@@ -240,7 +240,7 @@ class AloneRefuter:
         cuts, joins, loops = _column(block, mapping, dim)
         made: list[int] = []
         loads = iter(cuts)
-        for code, what, operands in self._plan(block):
+        for code, what, operands in self._plan(block)[1]:
             if code == _LOAD:
                 made.append(tiles.load(inputs[what], next(loads)))
             elif code == _ACCUM:
@@ -252,10 +252,14 @@ class AloneRefuter:
     def _code(self, op: Op) -> int:
         return self._codes.setdefault(op, len(self._codes))
 
-    def _plan(self, block: BlockGraph) -> list[tuple[int, Any, Any]]:
+    def takes(self, graph: KernelGraph) -> bool:
+        """Whether no operator carries a shape: such a graph runs at any size as it stands."""
+        return all(self._plan(n.block)[2] if isinstance(n, CustomNode) else n.op.shape is None for n in graph.nodes)
+
+    def _plan(self, block: BlockGraph) -> tuple[BlockGraph, list[tuple[int, Any, Any]], bool]:
         known = self._plans.get(id(block))
         if known is not None:
-            return known[1]
+            return known
         plan: list[tuple[int, Any, Any]] = []
         for node in block.nodes:
             match node.op:
@@ -267,8 +271,9 @@ class AloneRefuter:
                     plan.append((self._code(op), op, node.operands))
         if len(self._plans) > 4096:
             self._plans.clear()
-        self._plans[id(block)] = (block, plan)  # holding the block keeps its id from being used again
-        return plan
+        plain = all(not isinstance(n.op, Op) or n.op.shape is None for n in block.nodes)
+        known = self._plans[id(block)] = (block, plan, plain)  # holding the block keeps its id from being used again
+        return known
 
 
 _LOAD, _ACCUM = -1, -2
@@ -292,10 +297,3 @@ def evaluate_program(program: Program, inputs: Sequence[Array], domain: PrimeFie
         zero = zero or (node.op.name == "div" and not operands[1].all())
         values.append(evaluate_op(node.op, operands, len(program.shapes[node.operands[0]]) if operands else 0, domain))
     return [values[o.value] for o in program.outputs], zero
-
-
-def is_plain(graph: KernelGraph) -> bool:
-    """Whether no operator carries a shape: such a graph runs at any size as it stands."""
-    ops = [n.op for n in graph.nodes if not isinstance(n, CustomNode)]
-    ops += [b.op for n in graph.custom for b in n.block.nodes if isinstance(b.op, Op)]
-    return all(op.kind not in (Kind.RESHAPE, Kind.CONSTANT) for op in ops)

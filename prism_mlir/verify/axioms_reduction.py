@@ -114,6 +114,18 @@ def _sums(op: str, red: Monoid) -> list[Rule]:
     ]
 
 
+def _copies() -> list[Rule]:
+    """A sum over equal copies multiplies by their number; only a quotient of two such sums does not depend on it."""
+    return [
+        Rule(
+            "div-of-copies",
+            "(Div (Red (Repl a p) p) (Red (Repl b p) p))",
+            "(Div a b)",
+            "ours: accumulators without loop mapping count the iterations, above and below the line alike",
+        )
+    ]
+
+
 def _partial_sums() -> list[Rule]:
     def carry(
         name: str, left: str, right: str, source: str = _LINEAR, when: tuple[str, ...] = (), two: bool = False
@@ -200,6 +212,7 @@ REDUCTION_RULES: tuple[Rule, ...] = (
     *_matmul(),
     *_sums("Sum", Monoid.SUM),
     *_sums("ReduceMax", Monoid.MAX),
+    *_copies(),
     *_partial_sums(),
     *_partial_maxima(),
 )

@@ -24,6 +24,7 @@ from weakref import WeakValueDictionary
 
 import numpy as np
 
+from prism_mlir.graph.dims import reshape_groups
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.evaluate import comb, part, repl
 from prism_mlir.graph.fields import Array, Domain
@@ -115,8 +116,20 @@ def reshape_shapes(attr: str) -> tuple[Shape, Shape]:
     return _parse_ints(source), _parse_ints(target)
 
 
-def term_op(expr: Expr) -> Op:
-    """The operator of the table that a term applies."""
+def tile_reshape(attr: str, tile: Shape) -> Shape:
+    """Shape of a reshaped tile: dims that the reshape keeps have the tile's size, all others must be whole."""
+    source, target = reshape_shapes(attr)
+    kept = {a[0]: b[0] for a, b in reshape_groups(source, target) if len(a) == len(b) == 1}
+    if len(tile) != len(source) or any(
+        n != m for d, (n, m) in enumerate(zip(tile, source, strict=True)) if d not in kept
+    ):
+        raise InputError(f"reshape {attr} of a tile {list(tile)} that is cut along a dim that is merged or split")
+    sizes = {k: tile[d] for d, k in kept.items()}
+    return tuple(sizes.get(k, n) for k, n in enumerate(target))
+
+
+def term_op(expr: Expr, operands: Sequence[Shape]) -> Op:
+    """The operator of the table that a term applies to tiles of these shapes."""
     name = SYMBOL_NAMES[expr.symbol]
     match name:
         case "unary":
@@ -126,7 +139,7 @@ def term_op(expr: Expr) -> Op:
         case "transpose":
             return Op(name, perm=_parse_ints(str(expr.attrs[0])))
         case "reshape":
-            return Op(name, shape=reshape_shapes(str(expr.attrs[0]))[1])
+            return Op(name, shape=tile_reshape(str(expr.attrs[0]), operands[0]))
         case "constant":
             return Op(name, value=float(expr.attrs[0]), shape=_parse_ints(str(expr.attrs[1])))
         case _:
@@ -148,7 +161,8 @@ def infer(
         return inputs[int(expr.attrs[0])]
     if expr.symbol not in SYMBOL_NAMES:
         return _infer_parallel(expr, operands[0], sizes)
-    op, shapes = term_op(expr), [o.shape for o in operands]
+    shapes = [o.shape for o in operands]
+    op = term_op(expr, shapes)
     if len({o.parallel for o in operands}) > 1:
         raise InputError(f"operands of {expr.symbol} live on different parallel dims")
     if expr.symbol == "Matmul" and expr.attrs != (len(shapes[0]) - 2, len(shapes[0]) - 1):
@@ -192,8 +206,8 @@ def evaluate_exprs(
         if expr.symbol == "Var":
             values[expr] = inputs[int(expr.attrs[0])][1]
         elif expr.symbol in SYMBOL_NAMES:
-            rank = len(types[expr.operands[0]].shape) if operands else 0
-            value = evaluate_op(term_op(expr), operands, rank, domain)
+            shapes = [types[o].shape for o in expr.operands]
+            value = evaluate_op(term_op(expr, shapes), operands, len(shapes[0]) if shapes else 0, domain)
             values[expr] = value if operands else value.reshape(*(1,) * len(axes), *t.shape)
         else:
             values[expr] = _evaluate_parallel(expr, operands[0], axes, sizes, domain)

@@ -19,7 +19,7 @@ from prism_mlir.graph.evaluate import evaluate_graph
 from prism_mlir.graph.fields import Array, PrimeField, Reals
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
-from prism_mlir.verify.alone import AloneRefuter, evaluate_program, is_plain
+from prism_mlir.verify.alone import AloneRefuter, evaluate_program
 from prism_mlir.verify.fit import Fit, fit
 from prism_mlir.verify.verdict import Counterexample
 
@@ -87,7 +87,7 @@ class Refuter:
 
         What the mapping says about other parallel dims is not looked at. Expects a well-formed graph (``graph.check``).
         """
-        if is_plain(graph):
+        if self._alone.takes(graph):
             return self._alone.refute(graph, dim)
         try:
             fitted = fit(graph, self.program)
