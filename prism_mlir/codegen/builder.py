@@ -203,19 +203,19 @@ class Builder:
                 values = list(body(i, values))
             return values
         bounds = f"{self.i32(0)} to {self.i32(count)} step {self.i32(1)}"
-        i = self.fresh()
+        counter = self.fresh()
         if not carried:
-            self.emit(f"scf.for {i} = {bounds} : i32 {{")
+            self.emit(f"scf.for {counter} = {bounds} : i32 {{")
             with self._nested():
-                body(i, [])
+                body(counter, [])
             self.emit("}")
             return []
         names, types = [self.fresh() for _ in carried], ", ".join(t for _, t in carried)
         start = ", ".join(f"{a} = {v}" for a, v in zip(names, values, strict=True))
         result = self.fresh()
         head = f"{result}:{len(names)}" if len(names) > 1 else result
-        self.emit(f"{head} = scf.for {i} = {bounds} iter_args({start}) -> ({types}) : i32 {{")
+        self.emit(f"{head} = scf.for {counter} = {bounds} iter_args({start}) -> ({types}) : i32 {{")
         with self._nested():
-            self.emit(f"scf.yield {', '.join(body(i, names))} : {types}")
+            self.emit(f"scf.yield {', '.join(body(counter, names))} : {types}")
         self.emit("}")
         return [result] if len(names) == 1 else [f"{result}#{k}" for k in range(len(names))]

@@ -18,7 +18,14 @@ from prism_mlir.graph.ops import Op
 from prism_mlir.graph.scalar_fn import X
 
 _FAST = "fastmath<fast>"
-_FUNCTIONS = {sympy.exp: "exp", sympy.log: "log", sympy.tanh: "tanh", sympy.erf: "erf", sympy.sin: "sin", sympy.cos: "cos"}
+_FUNCTIONS = {
+    sympy.exp: "exp",
+    sympy.log: "log",
+    sympy.tanh: "tanh",
+    sympy.erf: "erf",
+    sympy.sin: "sin",
+    sympy.cos: "cos",
+}
 _BINARY = {"add": "addf", "sub": "subf", "mul": "mulf", "max": "maximumf", "min": "minimumf"}
 _LARGEST_POWER = 8  # integer powers up to this one are written as products
 

@@ -20,6 +20,11 @@ from prism_mlir.graph.mapping import Partition
 from prism_mlir.graph.symbols import GRID_NAMES
 
 SPACE = "#gpu.address_space<workgroup>"
+_SHARED_TYPE = f"memref<0xi8, {SPACE}>"
+
+DYNAMIC_SHARED = f"memref.global @dynamic_shared : {_SHARED_TYPE} {{alignment = {ALIGNMENT} : i64}}"
+"""Declares shared memory at module scope, as an external array whose size the launch gives: more than 48 KB cannot be declared.
+``gpu.dynamic_shared_memory`` is not used: MLIR 22.1 gives its array internal linkage, and LLVM makes it static, of one byte."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,9 +132,9 @@ class KernelState:
         """Name and type of the buffer, all slots, as a memref of rank 1."""
         count = buffer.bytes // buffer.dtype.bytes
         kind = f"memref<{count}x{buffer.dtype}, {SPACE}>"
-        base, source = shared_base(self.b, self.memory)
+        base = self.b.pure(f"memref.get_global @dynamic_shared : {_SHARED_TYPE}")
         offset = self.b.index(self.memory.offsets[buffer.key])
-        return self.b.pure(f"memref.view {base}[{offset}][] : {source} to {kind}"), kind
+        return self.b.pure(f"memref.view {base}[{offset}][] : {_SHARED_TYPE} to {kind}"), kind
 
     def address(self, buffer: Buffer, coordinates: Sequence[Int], slot: Int = 0) -> Int:
         start = self.b.mul(slot, buffer.layout.bytes // buffer.dtype.bytes)
@@ -194,29 +199,3 @@ class KernelState:
     def inside(self, node: int, coordinates: Sequence[Int], dims: Sequence[int]) -> Bool:
         """Whether an element of a tile exists, looking at some dims only."""
         return self.b.all([self.b.less(coordinates[d], self.extent(node, d)) for d in dims])
-
-
-_DYNAMIC = "dynamic_shared"
-_DYNAMIC_TYPE = f"memref<0xi8, {SPACE}>"
-
-DYNAMIC_GLOBAL = f"memref.global @{_DYNAMIC} : {_DYNAMIC_TYPE} {{alignment = {ALIGNMENT} : i64}}"
-"""Declares dynamic shared memory, at module scope. ``gpu.dynamic_shared_memory`` is not used: MLIR 22.1 gives its array internal
-linkage, and LLVM then makes it a static array of one byte."""
-
-
-def shared_attribution(memory: MemoryPlan) -> str:
-    """The workgroup attribution of a kernel function; empty where shared memory is dynamic or none is needed."""
-    if not memory.static_bytes:
-        return ""
-    return f" workgroup(%shared : {_static_type(memory)} {{llvm.align = {ALIGNMENT} : i64}})"
-
-
-def shared_base(b: Builder, memory: MemoryPlan) -> tuple[str, str]:
-    """Name and type of shared memory as bytes."""
-    if memory.static_bytes:
-        return "%shared", _static_type(memory)
-    return b.pure(f"memref.get_global @{_DYNAMIC} : {_DYNAMIC_TYPE}"), _DYNAMIC_TYPE
-
-
-def _static_type(memory: MemoryPlan) -> str:
-    return f"memref<{memory.total}xi8, {SPACE}>"

@@ -1,89 +1,141 @@
-"""What a host needs to run emitted kernels: ``launch.json``."""
+"""Where the values of a kernel graph lie in global memory, and what a launch passes.
+
+Arguments and results of the program are kernel parameters; a value that one kernel leaves for another is a workspace buffer;
+constants are part of the module. Every buffer is contiguous, the views of the program are address arithmetic in the kernels.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from math import prod
 
+from prism_mlir.codegen.builder import Builder
+from prism_mlir.codegen.kernel_state import GlobalTensor
 from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.errors import InputError, UnsupportedError
+from prism_mlir.graph.kernel import CustomNode, KernelGraph
+from prism_mlir.graph.launch_info import KernelArgument, Role
 from prism_mlir.graph.ops import Shape
+from prism_mlir.graph.program import Program, ProgramInput, row_major
 
 POINTER_ALIGNMENT = 16
 """Bytes to which every buffer must be aligned; device allocations are aligned to 256."""
 
 
 @dataclass(frozen=True, slots=True)
-class Argument:
-    """A kernel argument: a pointer to a contiguous buffer.
+class KernelTensor:
+    """A kernel value in memory.
 
-    role:      ``input``, ``constant``, ``workspace`` or ``output``
-    index:     position among the program's arguments, constants, workspace buffers or results
-    shape:     of the whole buffer; ``strides`` in elements
-    alignment: bytes
-    data:      contents of a constant
+    argument: the buffer a kernel gets as a parameter; ``None`` for a constant, whose symbol is ``constant``
+    view:     the part of the buffer that the graph means (its name is given per kernel)
     """
 
-    role: str
-    index: int
-    name: str
-    dtype: DType
-    shape: Shape
-    strides: tuple[int, ...]
-    alignment: int = POINTER_ALIGNMENT
-    data: bytes | None = None
-
-    def to_dict(self) -> dict[str, Any]:
-        """The argument as JSON values."""
-        result: dict[str, Any] = {
-            "role": self.role,
-            "index": self.index,
-            "name": self.name,
-            "dtype": str(self.dtype),
-            "shape": list(self.shape),
-            "strides": list(self.strides),
-            "alignment": self.alignment,
-        }
-        return result if self.data is None else {**result, "data": self.data.hex()}
+    view: GlobalTensor
+    argument: KernelArgument | None
+    constant: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class KernelLaunch:
-    """One kernel launch; grid and block in blocks and threads, shared memory in bytes."""
+class TensorTable:
+    """Finds the tensor of every value of a kernel graph. Raises :class:`InputError` where program and graph differ."""
 
-    entry: str
-    ptx: str
-    grid: tuple[int, int, int]
-    block: tuple[int, int, int]
-    static_shared: int
-    dynamic_shared: int
-    arguments: tuple[Argument, ...]
+    def __init__(self, program: Program, graph: KernelGraph) -> None:
+        self._program, self._graph = program, graph
+        if len(graph.inputs) != len(program.inputs) or len(graph.outputs) != len(program.outputs):
+            raise InputError("the graph and the program differ in their inputs or outputs")
+        if any(v < len(graph.inputs) for v in graph.outputs):
+            raise UnsupportedError("a program that returns one of its inputs needs no kernel")
+        self._passed_on = self._intermediate_types()
+        self._positions = {v: k for k, v in enumerate(sorted(self._passed_on))}
 
-    def to_dict(self) -> dict[str, Any]:
-        """The launch as JSON values."""
-        return {
-            "entry": self.entry,
-            "ptx": self.ptx,
-            "grid": list(self.grid),
-            "block": list(self.block),
-            "shared_memory": {"static": self.static_shared, "dynamic": self.dynamic_shared},
-            "arguments": [a.to_dict() for a in self.arguments],
-        }
+    def _intermediate_types(self) -> dict[int, DType]:
+        """Element types of values that one kernel leaves for another."""
+        types: dict[int, DType] = {}
+        for node in self._graph.custom:
+            for v, formal in zip(node.operands, node.block.inputs, strict=True):
+                if v >= len(self._graph.inputs) and types.setdefault(v, formal.dtype) is not formal.dtype:
+                    raise InputError(f"kernel value {v} is read as {types[v]} and as {formal.dtype}")
+        return types
+
+    @property
+    def workspace(self) -> tuple[int, ...]:
+        """Bytes of each workspace buffer."""
+        arguments = (self._workspace(v).argument for v in self._positions)
+        return tuple(a.bytes for a in arguments if a is not None)
+
+    @property
+    def constants(self) -> list[str]:
+        """Module-level definitions of the program's constants that kernels read."""
+        read = {v for node in self._graph.custom for v in node.operands if v < len(self._graph.inputs)}
+        inputs = ((v, self._program.inputs[v]) for v in sorted(read))
+        return [_define_constant(v, spec) for v, spec in inputs if spec.arg is None]
+
+    def sources(self, node: CustomNode) -> list[KernelTensor]:
+        """The tensors a kernel reads, one for each input of its block graph."""
+        return [self._source(v) for v in node.operands]
+
+    def targets(self, node: CustomNode) -> list[list[KernelTensor]]:
+        """For each output of a block graph, all tensors it is stored to."""
+        position = len(self._graph.inputs)
+        for other in self._graph.nodes:
+            if other is node:
+                break
+            position += len(other.block.outputs) if isinstance(other, CustomNode) else 1
+        return [self._targets(position + k) for k in range(len(node.block.outputs))]
+
+    def _source(self, value: int) -> KernelTensor:
+        if value >= len(self._graph.inputs):
+            return self._workspace(value)
+        spec = self._program.inputs[value]
+        view = _view(spec.dtype, spec.shape, spec.strides, prod(spec.arg_shape), spec.offset)
+        if spec.arg is None:
+            return KernelTensor(view, None, _constant_symbol(value))
+        return KernelTensor(view, _argument(Role.INPUT, spec.arg, spec.name, spec.dtype, spec.arg_shape))
+
+    def _targets(self, value: int) -> list[KernelTensor]:
+        found = [self._result(k) for k, v in enumerate(self._graph.outputs) if v == value]
+        return found + ([self._workspace(value)] if value in self._positions else [])
+
+    def _result(self, position: int) -> KernelTensor:
+        out = self._program.outputs[position]
+        view = _view(out.dtype, self._program.shapes[out.value], out.strides, prod(out.shape))
+        return KernelTensor(view, _argument(Role.OUTPUT, position, out.name, out.dtype, out.shape))
+
+    def _workspace(self, value: int) -> KernelTensor:
+        shape, dtype = self._graph.shapes[value], self._passed_on[value]
+        argument = _argument(Role.WORKSPACE, self._positions[value], f"t{value}", dtype, shape)
+        return KernelTensor(_view(dtype, shape, row_major(shape), prod(shape)), argument)
 
 
-@dataclass(frozen=True, slots=True)
-class LaunchInfo:
-    """Kernels in order of launch, and the buffers that carry values from one to another."""
+def parameters(tensors: Sequence[KernelTensor]) -> dict[KernelArgument, str]:
+    """Each buffer once, in order of first use, with its SSA name."""
+    distinct = dict.fromkeys(t.argument for t in tensors if t.argument is not None)
+    return {argument: f"%arg{k}" for k, argument in enumerate(distinct)}
 
-    kernels: tuple[KernelLaunch, ...]
-    workspace: tuple[Argument, ...] = ()
 
-    def with_ptx(self, file: str) -> LaunchInfo:
-        """The same launches, naming the file that holds the kernels."""
-        return replace(self, kernels=tuple(replace(k, ptx=file) for k in self.kernels))
+def bind(b: Builder, tensor: KernelTensor, names: dict[KernelArgument, str]) -> GlobalTensor:
+    """The tensor's view under the name it has in a kernel."""
+    if tensor.argument is not None:
+        return replace(tensor.view, name=names[tensor.argument])
+    return replace(tensor.view, name=b.pure(f"memref.get_global @{tensor.constant} : {tensor.view.type}"))
 
-    def to_dict(self) -> dict[str, Any]:
-        """The contents of ``launch.json``."""
-        return {
-            "kernels": [k.to_dict() for k in self.kernels],
-            "workspace": [w.to_dict() for w in self.workspace],
-        }
+
+def _view(dtype: DType, shape: Shape, strides: tuple[int, ...], elements: int, offset: int = 0) -> GlobalTensor:
+    if elements >= 2**31:
+        raise UnsupportedError(f"a tensor of {elements} elements, kernels count to 2**31 - 1")
+    return GlobalTensor("", dtype, shape, strides, offset, elements)
+
+
+def _argument(role: Role, index: int, name: str, dtype: DType, shape: Shape) -> KernelArgument:
+    return KernelArgument(role, index, name, dtype, shape, row_major(shape), POINTER_ALIGNMENT)
+
+
+def _constant_symbol(value: int) -> str:
+    return f"constant_{value}"
+
+
+def _define_constant(value: int, spec: ProgramInput) -> str:
+    assert spec.data is not None
+    kind = f"memref<{prod(spec.arg_shape)}x{spec.dtype}>"
+    content = f'dense<"0x{spec.data.hex().upper()}">'
+    return f'memref.global "private" constant @{_constant_symbol(value)} : {kind} = {content} {{alignment = 16 : i64}}'

@@ -84,8 +84,8 @@ def _mma(
     result = "!llvm.struct<(f32, f32, f32, f32)>"
     # nvgpu.mma.sync does not take bf16 (MLIR 22.1: "failed to deduce operand PTX types"); nvvm.mma.sync takes both.
     word = _WORDS[dtype]
-    types = "" if dtype is DType.F16 else "".join(
-        f"multiplicand{side}PtxType = #nvvm.mma_type<{dtype}>, " for side in "AB"
+    types = (
+        "" if dtype is DType.F16 else "".join(f"multiplicand{side}PtxType = #nvvm.mma_type<{dtype}>, " for side in "AB")
     )
     done = state.b.effect(
         f"nvvm.mma.sync A[{', '.join(left)}] B[{', '.join(right)}] C[{', '.join(accumulators)}]"
@@ -125,7 +125,9 @@ def _fragment(
         f"nvgpu.ldmatrix {name}[{at}] {{numTiles = {count} : i32, transpose = {transpose}}}"
         f" : {kind} -> vector<{count}x2x{dtype}>"
     )
-    pairs = [b.pure(f"vector.extract {loaded}[{i}] : vector<2x{dtype}> from vector<{count}x2x{dtype}>") for i in range(count)]
+    pairs = [
+        b.pure(f"vector.extract {loaded}[{i}] : vector<2x{dtype}> from vector<{count}x2x{dtype}>") for i in range(count)
+    ]
     return pairs if dtype is DType.F16 else [b.pure(f"llvm.bitcast {v} : vector<2x{dtype}> to i32") for v in pairs]
 
 

@@ -12,10 +12,8 @@ from dataclasses import dataclass
 
 from prism_mlir.graph.footprint import SHARED_LIMIT, Buffer, Phase, Placement, ScheduleError
 
-STATIC_LIMIT = 48 * 1024
-"""Bytes of shared memory a kernel may declare; more has to be asked for at launch (CUDA C++ Programming Guide)."""
-
 ALIGNMENT = 128
+"""Bytes to which every buffer is aligned: a line of shared memory, which the swizzles are made for."""
 
 
 @dataclass(frozen=True)
@@ -25,14 +23,6 @@ class MemoryPlan:
     buffers: Mapping[tuple[int, str], Buffer]
     offsets: Mapping[tuple[int, str], int]
     total: int
-
-    @property
-    def static_bytes(self) -> int:
-        return self.total if self.total <= STATIC_LIMIT else 0
-
-    @property
-    def dynamic_bytes(self) -> int:
-        return self.total if self.total > STATIC_LIMIT else 0
 
 
 def plan_memory(placement: Placement, limit: int = SHARED_LIMIT) -> MemoryPlan:

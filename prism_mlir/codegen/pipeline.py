@@ -3,8 +3,8 @@
 With ``S`` stages a body tile has ``S`` copies. Before the loop, the tiles of iterations ``0 .. S-2`` are requested, each
 iteration's tiles as one group of ``cp.async``. Iteration ``i`` waits until at most ``S-2`` younger groups are in flight, so that
 its own tiles have landed; a barrier makes them visible to all threads and tells that the copy read in iteration ``i-1`` is
-free; the tiles of iteration ``i+S-1`` are requested into it. A group is committed in every iteration, empty or not: waiting counts
-groups. With one stage, the request is made after a barrier and waited for at once.
+free; the tiles of iteration ``i+S-1`` are requested into it. A group is committed in every iteration, empty or not, because
+waiting counts groups. With one stage, the request is made after a barrier and waited for at once.
 
 Where rows are not aligned for 16 bytes, 8 or 4 are copied, or single elements by ordinary loads. Elements outside of the tensor
 and padding are filled with zeros, by the copy itself.

@@ -39,7 +39,9 @@ class RowReduction:
         assert isinstance(op, Op) and op.dim is not None
         tile = state.placement.tiles[operand]
         last = op.dim == len(tile) - 1
-        width = next(w for w in (8, 4, 2, 1) if tile[op.dim] % w == 0 and (w == 1 or w * 32 <= tile[op.dim])) if last else 1
+        width = (
+            next(w for w in (8, 4, 2, 1) if tile[op.dim] % w == 0 and (w == 1 or w * 32 <= tile[op.dim])) if last else 1
+        )
         monoid = {"sum": "sum", "reduce_max": "max"}[op.name]
         return RowReduction(
             node, operand, op.dim, monoid, state.placement.tiles[node], tile[op.dim], width, state.threads.warps
@@ -135,6 +137,4 @@ def _store(state: KernelState, reduction: RowReduction, r: Int, value: str, targ
     b = state.b
     row, exists = _row(state, reduction, r)
     chosen = b.both(b.equal(state.threads.lane, 0), exists)
-    b.when(
-        chosen, lambda: state.store(state.buffer(target), b.unflatten(row, reduction.kept), [value])
-    )
+    b.when(chosen, lambda: state.store(state.buffer(target), b.unflatten(row, reduction.kept), [value]))

@@ -164,7 +164,9 @@ def spill(state: KernelState, node: int) -> None:
     buffer = state.buffer(node)
     state.touch(set(), {buffer.key})
     state.spreads[node].each(
-        state.b, state.threads, lambda pack: state.store(buffer, pack.coordinates, Evaluator(state, "", pack).values(node))
+        state.b,
+        state.threads,
+        lambda pack: state.store(buffer, pack.coordinates, Evaluator(state, "", pack).values(node)),
     )
 
 
@@ -233,9 +235,7 @@ def save(state: KernelState, node: int, omap: Sequence[int], target: GlobalTenso
     b = state.b
     spread = spread_for(state, node)
     state.touch(shared_reads(state, node, spread is not None), set())
-    first = b.all(
-        [b.equal(state.block_index(g), 0) for g, d in zip(state.block.grid, omap, strict=True) if d < 0]
-    )
+    first = b.all([b.equal(state.block_index(g), 0) for g, d in zip(state.block.grid, omap, strict=True) if d < 0])
     tag, tile = state.new_site(), state.placement.tiles[node]
     deal = spread or Linear.of(tile, state.threads.count, 16 // target.dtype.bytes)
     b.when(first, lambda: deal.each(b, state.threads, lambda pack: _save_pack(state, node, pack, tag, target)))
@@ -263,5 +263,3 @@ def _stores_together(state: KernelState, node: int, width: int, target: GlobalTe
     others = [s for s, n in zip(target.strides[:-1], target.shape[:-1], strict=True) if n > 1]
     steps = [*others, target.offset, state.placement.tiles[node][-1], target.shape[-1]]
     return target.strides[-1] == 1 and all(step % width == 0 for step in steps)
-
-

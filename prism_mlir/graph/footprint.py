@@ -218,7 +218,9 @@ def turns(block: BlockGraph, root: int) -> bool:
     op = block.nodes[root].op
     if not is_inline(op):
         return False
-    return (isinstance(op, Op) and op.kind is Kind.TRANSPOSE) or any(turns(block, v) for v in block.nodes[root].operands)
+    return (isinstance(op, Op) and op.kind is Kind.TRANSPOSE) or any(
+        turns(block, v) for v in block.nodes[root].operands
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -390,7 +392,9 @@ class _Placer:
             dtype = self._load_type(k)
             assert dtype is not None
             in_place = any(
-                v == k and self.operand_in_place(k, p) for m, p in self.products.items() for v in self.block.nodes[m].operands
+                v == k and self.operand_in_place(k, p)
+                for m, p in self.products.items()
+                for v in self.block.nodes[m].operands
             )
             extents = self._padded(k) if in_place else self.tiles[k]
             layout = TileLayout(extents, self._load_order(k), dtype.bytes)

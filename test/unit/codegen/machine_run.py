@@ -1,15 +1,15 @@
 """Compile a graph, run it on the PTX machine with all checks on, and compare with the program evaluated in f64.
 
-Tolerance, element by element. Let ``u`` be half an ulp at 1 of the result type (2**-11 f16, 2**-8 bf16, 2**-24 f32), ``K`` the length of
-the longest reduction, and ``A`` the program evaluated on the absolute values of its inputs, which bounds the sum of the absolute
-values of all terms. Then
+Tolerance, element by element. Let ``u`` be half an ulp at 1 of the result type (2**-11 f16, 2**-8 bf16, 2**-24 f32), ``K`` the
+length of the longest reduction, and ``A`` the program evaluated on the absolute values of its inputs, which bounds the sum of the
+absolute values of all terms. Then
 
     |got - exact| <= u |exact| + 4 (K 2**-24 + R v) A + t
 
-The first term is the one rounding of the result. K additions in f32 lose at most K 2**-24 of the terms' absolute sum; operands that
-are computed are rounded once to the operands' type (R of them on a path, half an ulp v); the factor 4 covers the slopes of the
-scalar functions (at most 1.1 for silu, 1/2 for rsqrt) and the truncation of tensor cores (one bit more than rounding). t is the
-smallest subnormal of the result type.
+The first term is the one rounding of the result. K additions in f32 lose at most K 2**-24 of the terms' absolute sum; computed
+operands are rounded once to the operands' type (R of them on a path, half an ulp v); the factor 4 covers the slopes of the
+scalar functions (at most 1.1 for silu, 1/2 for rsqrt), the two ulp of approximate ones, and the truncation of tensor cores (one
+bit more than rounding). t is the smallest subnormal of the result type.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from prism_mlir.codegen.compile import CompiledKernel, compile_graph
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.launch_info import Role
 from prism_mlir.graph.ops import Kind
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule
@@ -61,17 +62,17 @@ def execute(
     compiled = compile_graph(program, graph, schedule)
     arguments = random_arguments(program) if arguments is None else arguments
     results = [np.zeros(o.shape, o.dtype.storage) for o in program.outputs]
-    between = [np.zeros(w.shape, w.dtype.storage) for w in compiled.launch.workspace]
-    buffers = {"input": arguments, "output": results, "workspace": between}
+    between = [np.zeros(size, np.uint8) for size in compiled.launch.workspace]
+    buffers = {Role.INPUT: arguments, Role.OUTPUT: results, Role.WORKSPACE: between}
     module = Module.load(compiled.ptx)
     for k in compiled.launch.kernels:
-        poisoned = {n for n, a in enumerate(k.arguments) if a.role in ("output", "workspace") and _is_written(k, n)}
+        poisoned = {n for n, a in enumerate(k.arguments) if a.role is Role.OUTPUT}
         module.kernel(k.entry).run(
             grid=k.grid,
             block=k.block,
             args=[buffers[a.role][a.index] for a in k.arguments],
-            outputs=poisoned if len(compiled.launch.kernels) == 1 else (),
-            shared_bytes=k.dynamic_shared,
+            outputs=poisoned,
+            shared_bytes=k.shared_bytes,
         )
     exact = program.run(arguments)
     magnitude = program.run(
@@ -79,14 +80,9 @@ def execute(
     )
     got = tuple(to_float64(r, o.dtype) for r, o in zip(results, program.outputs, strict=True))
     bound = tuple(
-        tolerance(program, o.dtype, e, m, roundings)
-        for o, e, m in zip(program.outputs, exact, magnitude, strict=True)
+        tolerance(program, o.dtype, e, m, roundings) for o, e, m in zip(program.outputs, exact, magnitude, strict=True)
     )
     return Outcome(compiled, got, exact, bound)
-
-
-def _is_written(_kernel: object, _n: int) -> bool:
-    return True
 
 
 def _dtypes(program: Program) -> list[DType]:
