@@ -1,0 +1,81 @@
+"""``sgraph-to-gpu``: scheduled graphs to GPU modules."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import ClassVar
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import FlatSymbolRefAttr, ModuleOp, StringAttr
+from xdsl.rewriter import Rewriter
+
+from prism_mlir.codegen.compile import lower
+from prism_mlir.dialects.sgraph.bridge import ir_to_schedule
+from prism_mlir.graph.errors import Location, VerifyError
+from prism_mlir.passes.base import PrismPass
+from prism_mlir.passes.candidates import work_of
+from prism_mlir.passes.legality import Stage
+from prism_mlir.passes.located import at, location_of
+from prism_mlir.passes.upstream_ops import from_upstream, op_name
+
+LAUNCH = "sgraph.launch"
+"""Attribute of a ``gpu.module``: how its kernels are launched, as the JSON text of ``launch.json``."""
+
+IMPLEMENTS = "sgraph.implements"
+"""Attribute of a ``gpu.module``: the program it implements."""
+
+
+@dataclass(frozen=True)
+class SgraphToGpuPass(PrismPass):
+    """Generate code for every scheduled graph: one ``gpu.module`` in place of it, one ``gpu.func`` a kernel.
+
+    The module is in upstream's gpu, nvgpu, nvvm, vector, memref, scf, arith and math dialects, in generic form. Programs
+    stay. ``sgraph.launch`` on the module says, as JSON, how the kernels are launched.
+
+    Options:
+
+    - ``unproved``: also take graphs whose verdict is not ``proved``
+
+    Before:
+
+    ```mlir
+    sgraph.program @p ...
+    sgraph.graph @g implements @p ... attributes {schedule = #sgraph.schedule<{i = 16, x = 64}, warps 4, stages 2>} { ... }
+    ```
+
+    After:
+
+    ```mlir
+    sgraph.program @p ...
+    "gpu.module"() <{sym_name = "g"}> ({
+      "gpu.func"() <{...}> ({ ... "nvgpu.mma.sync"(...) ... }) : () -> ()
+    }) {sgraph.implements = @p, sgraph.launch = "{...}"} : () -> ()
+    ```
+    """
+
+    name = "sgraph-to-gpu"
+    before: ClassVar[Stage] = Stage.SCHEDULED
+    after: ClassVar[Stage] = Stage.GPU
+
+    unproved: bool = False
+
+    def rewrite(self, ctx: Context, op: ModuleOp) -> None:
+        for work in work_of(op):
+            for source, graph in zip(work.ops, work.graphs, strict=True):
+                name, schedule = source.sym_name.data, ir_to_schedule(source)
+                assert schedule is not None and source.verdict is not None
+                if source.verdict.data.status != "proved" and not self.unproved:
+                    raise VerifyError(
+                        f"@{name} is {source.verdict.data.status}, not proved", location_of(source), "or say unproved"
+                    )
+                place = location_of(source) or Location("<module>")
+                with at(source):
+                    lowered = lower(work.program, graph, schedule, name=name)
+                    emitted = from_upstream(lowered.gpu_module, place.file)
+                gpu = next(o for o in emitted if op_name(o) == "gpu.module")
+                for inner in gpu.walk():
+                    inner.location = source.location
+                gpu.attributes[LAUNCH] = StringAttr(json.dumps(lowered.launch.to_dict()))
+                gpu.attributes[IMPLEMENTS] = FlatSymbolRefAttr(work.program.name)
+                Rewriter.replace_op(source, gpu)

@@ -1,0 +1,101 @@
+"""The command line of ``prism-opt``: mlir-opt's spellings brought to xDSL's."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+import re
+from collections.abc import Collection, Mapping, Sequence
+from typing import NoReturn
+
+from prism_mlir.graph.errors import InputError
+
+_SPELLINGS: Mapping[str, str] = {
+    "mlir-print-op-generic": "print-op-generic",
+    "mlir-print-ir-after-all": "print-ir-after-all",
+    "mlir-print-ir-before-all": "print-ir-before-all",
+    "print-between-passes": "print-ir-after-all",
+    "mlir-print-debuginfo": "print-debuginfo",
+    "mlir-timing": "time-passes",
+}
+"""mlir-opt's (or xdsl-opt's) name of an option -> ours."""
+
+_NO_EFFECT = frozenset(
+    {"allow-unregistered-dialect", "mlir-print-local-scope", "mlir-disable-threading", "verify-each"}
+)
+"""Options that name what always happens here."""
+
+_PIPELINE = re.compile(r"\s*(?:builtin\.module|any)\s*\((?P<passes>.*)\)\s*", re.DOTALL)
+_FLAGS = ("o", "p", "t", "h", "v")
+
+
+class Parser(argparse.ArgumentParser):
+    """An argument parser whose errors are ours: one line, exit code 1."""
+
+    def error(self, message: str) -> NoReturn:
+        raise InputError(message, None, "see prism-opt --help")
+
+
+def translate(arguments: Sequence[str], passes: Collection[str]) -> list[str]:
+    """The same command line in xDSL's spelling: all passes, in order, in one ``-p``.
+
+    ``--sgraph-verify="seeds=3"`` becomes ``sgraph-verify{seeds=3}``, ``--pass-pipeline=builtin.module(a,b)`` becomes ``a,b``.
+
+    >>> translate(["a.mlir", "--cse", "-mlir-print-op-generic"], ["cse"])
+    ['a.mlir', '--print-op-generic', '-p', 'cse']
+    """
+    kept: list[str] = []
+    pipeline: str | None = None
+    flags: list[str] = []
+    rest = list(arguments)
+    while rest:
+        argument = rest.pop(0)
+        name, has_value, value = argument.lstrip("-").partition("=")
+        if not argument.startswith("-") or argument in ("-", "--") or _is_short(argument):
+            kept.append(argument)
+            if argument in ("-o", "-t", "--target") and rest:
+                kept.append(rest.pop(0))
+            elif argument == "-p":
+                pipeline = _once(pipeline, rest.pop(0) if rest else "")
+                kept.pop()
+        elif name in ("pass-pipeline", "passes"):
+            pipeline = _once(pipeline, value if has_value or not rest else rest.pop(0))
+        elif name in passes:
+            flags.append(f"{name}{{{value}}}" if value else name)
+        elif name not in _NO_EFFECT:
+            kept.append(f"--{_SPELLINGS.get(name, name)}{has_value}{value}")
+    if pipeline is not None and flags:
+        raise InputError(
+            "a pass pipeline and single passes cannot be given together", None, "put all in --pass-pipeline"
+        )
+    chosen = _strip_anchor(pipeline) if pipeline is not None else ",".join(flags)
+    return [*kept, "-p", chosen] if chosen else kept
+
+
+def _is_short(argument: str) -> bool:
+    return not argument.startswith("--") and argument[1:2] in _FLAGS and (len(argument) == 2 or argument[1] == "o")
+
+
+def _once(before: str | None, pipeline: str) -> str:
+    if before is not None:
+        raise InputError("two pass pipelines are given", None, "put all passes in one")
+    return pipeline
+
+
+def _strip_anchor(pipeline: str) -> str:
+    found = _PIPELINE.fullmatch(pipeline)
+    inner = pipeline.strip() if found is None else found.group("passes")
+    nested = re.search(r"[\w.]+\(", inner)
+    if nested is not None:
+        raise InputError(
+            f"pass pipeline: {nested.group()}...) nests a pipeline", None, "passes here run on builtin.module alone"
+        )
+    return re.sub(r"\s*,\s*(?![^{]*\})", ",", inner.strip())
+
+
+def unknown_pass(name: str, known: Collection[str]) -> InputError:
+    """The error for a pass that does not exist, with the nearest name that does."""
+    near = difflib.get_close_matches(name, list(known), 1)
+    return InputError(
+        f"no pass is called '{name}'", None, f"did you mean {near[0]}" if near else "see prism-opt --help"
+    )

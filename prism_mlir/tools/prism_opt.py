@@ -1,0 +1,267 @@
+"""``prism-opt``: run passes on IR text. It reads what mlir-opt reads, and speaks mlir-opt's command line."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+import tempfile
+import time
+import traceback
+from collections.abc import Iterator, Sequence
+from importlib.metadata import PackageNotFoundError, version
+from io import StringIO
+from pathlib import Path
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.passes import ModulePass, PassPipeline
+from xdsl.printer import Printer
+from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+from xdsl.xdsl_opt_main import xDSLOptMain
+
+from prism_mlir import __version__
+from prism_mlir.frontend.text_guard import decode
+from prism_mlir.graph.errors import InputError, Location, PrismError, UnsupportedError, one_line
+from prism_mlir.passes import NAMES, PASSES
+from prism_mlir.passes.base import PrismPass
+from prism_mlir.passes.located import location_of, verify_module
+from prism_mlir.tools.expected_diagnostics import find_expected, mismatches
+from prism_mlir.tools.module_reader import read_ir
+from prism_mlir.tools.opt_arguments import Parser, translate, unknown_pass
+
+_CHUNK = re.compile(r"^// -----.*$", re.MULTILINE)
+
+
+class PrismOptMain(xDSLOptMain):
+    """xDSL's optimizer driver with upstream's reader, located errors and mlir-opt's spellings."""
+
+    args: argparse.Namespace
+
+    def __init__(self, arguments: Sequence[str]) -> None:
+        self.available_frontends, self.available_passes, self.available_targets = {}, {}, {}
+        from xdsl.context import Context
+
+        self.ctx = Context(allow_unregistered=True)
+        self.register_all_dialects()  # type: ignore[no-untyped-call]
+        self.register_all_passes()  # type: ignore[no-untyped-call]
+        self.register_all_targets()  # type: ignore[no-untyped-call]
+        parser = Parser(
+            prog="prism-opt", description=__doc__, add_help=False, formatter_class=argparse.RawDescriptionHelpFormatter
+        )
+        self.register_all_arguments(parser)
+        self.args = parser.parse_args(translate(arguments, self.available_passes))
+        if self.args.help:
+            parser.epilog = _passes_help()
+            parser.print_help()
+            raise SystemExit(0)
+        if self.args.target not in self.available_targets:
+            raise InputError(
+                f"no target is called '{self.args.target}'", None, f"known: {', '.join(self.available_targets)}"
+            )
+        self.setup_pipeline()
+
+    @property
+    def filename(self) -> str:
+        """The input's name as messages say it."""
+        return "<stdin>" if self.args.input_file in (None, "-") else str(self.args.input_file)
+
+    def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
+        add = arg_parser.add_argument
+        add("input_file", nargs="?", help="the input; '-' or nothing reads standard input")
+        add("-o", "--output-file", help="where to write; '-' or nothing writes standard output")
+        add("-p", "--passes", default="", help="passes to run, such as sgraph-import,sgraph-verify{seeds=2}")
+        add("-t", "--target", default="mlir", help="output format")
+        flags = {
+            "--split-input-file": "process the pieces between '// -----' lines one by one",
+            "--verify-diagnostics": "check the errors against '// expected-error {{...}}' comments",
+            "--print-op-generic": "print operations in generic form",
+            "--print-no-properties": "print properties as attributes",
+            "--print-debuginfo": "print source locations",
+            "--print-ir-after-all": "print the IR after each pass, on standard error",
+            "--print-ir-before-all": "print the IR before each pass, on standard error",
+            "--time-passes": "print how long each pass took, on standard error",
+            "--dump-pass-pipeline": "print the pipeline, pipelines inside it expanded, on standard error",
+            "--list-passes": "print the names of all passes and exit",
+            "--disable-verify": "do not verify between passes",
+            "--print-stack-trace": "after an internal error, print where it happened",
+        }
+        for flag, text in flags.items():
+            add(flag, action="store_true", help=text)
+        add("-h", "--help", action="store_true", help="print this and exit")
+        add("-v", "--version", action="version", version=_version())
+        arg_parser.set_defaults(syntax_highlight=False, frontend=None)
+
+    def setup_pipeline(self) -> None:
+        """Read the pipeline; passes that are pipelines themselves are run pass by pass."""
+        try:
+            parsed = PassPipeline.parse_spec(self.available_passes, self.args.passes)
+        except ArgSpecParseError as error:
+            raise InputError(f"pass pipeline: {_last_line(error)} in '{self.args.passes}'") from None
+        except ValueError as error:
+            missing = re.match(r"Unrecognized passes: \['([^']*)'", str(error))
+            if missing is not None:
+                raise unknown_pass(missing[1], self.available_passes) from None
+            raise InputError(f"pass pipeline: {error}") from None
+        passes = tuple(q for p in parsed.passes for q in (p.expand() if isinstance(p, PrismPass) else (p,)))
+        self.pipeline = PassPipeline(passes)
+
+    def run_tool(self) -> int:
+        """Do what the command line says; 0 if all went well. Errors of each piece are printed, output only if none."""
+        if self.args.list_passes:
+            print("\n".join(sorted(self.available_passes)))
+            return 0
+        if self.args.dump_pass_pipeline:
+            count = len(self.pipeline.passes)
+            passes = ",".join(str(p) for p in self.pipeline.passes)
+            print(f"Pass Manager with {count} passes:\nbuiltin.module({passes})", file=sys.stderr)
+        outputs: list[str] = []
+        failures: list[str] = []
+        for text in self._pieces():
+            errors: list[PrismError] = []
+            try:
+                outputs.append(self._process(text))
+            except PrismError as error:
+                errors.append(error)
+            if self.args.verify_diagnostics:
+                failures += mismatches(find_expected(text, self.filename), errors, self.filename)
+            else:
+                failures += [str(self._placed(error)) for error in errors]
+        for failure in failures:
+            print(failure, file=sys.stderr)
+        if failures:
+            return 1
+        self._write("// -----\n".join(outputs))
+        return 0
+
+    def _pieces(self) -> Iterator[str]:
+        """The input, split if asked for; each piece keeps its line numbers."""
+        try:
+            data = sys.stdin.buffer.read() if self.filename == "<stdin>" else Path(self.filename).read_bytes()
+        except OSError as error:
+            reason = error.strerror or type(error).__name__
+            raise InputError(f"cannot read the file: {reason}", Location(self.filename), "check the path") from None
+        text = decode(data, self.filename)
+        if not self.args.split_input_file:
+            yield text
+            return
+        start = 0
+        for marker in [*_CHUNK.finditer(text), None]:
+            end = len(text) if marker is None else marker.start()
+            piece = text[start:end]
+            if piece.strip():
+                yield "\n" * text.count("\n", 0, start) + piece
+            start = end if marker is None else marker.end()
+
+    def _process(self, text: str) -> str:
+        module = read_ir(text, self.filename, self.ctx)
+        self._verify(module)
+        for p in self.pipeline.passes:
+            self._run_pass(p, module)
+        return self.output_resulting_program(module).rstrip("\n") + "\n"
+
+    def _run_pass(self, p: ModulePass, module: ModuleOp) -> None:
+        if self.args.print_ir_before_all:
+            _dump(f"IR Dump Before {type(p).__name__} ({p.name})", module)
+        start = time.perf_counter()
+        try:
+            p.apply(self.ctx, module)
+        except DiagnosticException as error:
+            raise UnsupportedError(f"{p.name}: {one_line(str(error))[:500]}", location_of(module)) from None
+        if self.args.time_passes:
+            print(f"{p.name}: {time.perf_counter() - start:.3f} s", file=sys.stderr)
+        self._verify(module)
+        if self.args.print_ir_after_all:
+            _dump(f"IR Dump After {type(p).__name__} ({p.name})", module)
+
+    def _verify(self, module: ModuleOp) -> None:
+        if not self.args.disable_verify:
+            verify_module(module, self.filename)
+
+    def _placed(self, error: PrismError) -> PrismError:
+        """Every error of an input names at least its file."""
+        if error.location is None:
+            error.location = Location(self.filename, 1, 1)
+        return error
+
+    def _write(self, text: str) -> None:
+        target = self.args.output_file
+        if target in (None, "-"):
+            sys.stdout.write(text)
+            sys.stdout.flush()
+        else:
+            write_atomically(Path(target), text)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write the whole file or nothing. Raises :class:`InputError` where it cannot be written."""
+    try:
+        if path.exists() and not path.is_file():  # a device or a pipe takes the text as it comes
+            path.write_text(text)
+            return
+        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        try:
+            with os.fdopen(handle, "w") as stream:
+                stream.write(text)
+            mask = os.umask(0)
+            os.umask(mask)
+            Path(temporary).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
+            Path(temporary).replace(path)
+        except BaseException:
+            Path(temporary).unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        reason = error.strerror or type(error).__name__
+        raise InputError(f"cannot write the file: {reason}", Location(str(path)), "check the path") from None
+
+
+def _dump(title: str, module: ModuleOp) -> None:
+    stream = StringIO()
+    Printer(stream).print_op(module)
+    print(f"// -----// {title} //----- //\n{stream.getvalue()}\n", file=sys.stderr)
+
+
+def _last_line(error: BaseException) -> str:
+    return str(error).strip().splitlines()[-1].strip()
+
+
+def _version() -> str:
+    def of(package: str) -> str:
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return "missing"
+
+    return f"prism-opt {__version__} (xDSL {of('xdsl')}, MLIR {of('xtc-mlir-python-bindings')})"
+
+
+def _passes_help() -> str:
+    lines = ["passes (each is also a flag, --NAME or --NAME='option=value ...'):"]
+    for name in NAMES:
+        summary = (PASSES[name]().__doc__ or "").strip().splitlines()[0]
+        lines.append(f"  {name:<30} {summary}")
+    return "\n".join([*lines, "and xDSL's own, see --list-passes"])
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Entry point: every error is one line on standard error and exit code 1."""
+    given = sys.argv[1:] if arguments is None else list(arguments)
+    sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
+    try:
+        return PrismOptMain(given).run_tool()
+    except PrismError as error:
+        print(error, file=sys.stderr)
+    except BrokenPipeError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be said on that pipe
+    except KeyboardInterrupt:
+        return 130
+    except Exception as error:
+        if "--print-stack-trace" in given:
+            traceback.print_exc()
+        hint = "this is a bug in prism-opt; --print-stack-trace shows where"
+        print(f"error: {type(error).__name__}: {one_line(str(error))[:300]}, {hint}", file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
