@@ -1,0 +1,56 @@
+"""Run emitted kernels on the PTX machine, as their launch description says."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mlir.codegen.compile import CompiledKernel
+from prism_mlir.graph.errors import ExecutionError
+from prism_mlir.graph.launch_info import KernelArgument, Role
+from prism_mlir.runtime.ptx import Checks, Module, PtxError
+
+Array = NDArray[Any]
+
+
+class Emulator:
+    """Emitted code, loaded once and run as often as needed."""
+
+    def __init__(self, kernel: CompiledKernel, checks: Checks | None = None) -> None:
+        self.launch, self.checks = kernel.launch, checks
+        self.module = Module.load(kernel.ptx, name=f"{kernel.launch.kernels[0].entry}.ptx")
+
+    def __call__(self, arguments: Sequence[Array]) -> tuple[Array, ...]:
+        """Results of the function from its whole arguments. Raises :class:`ExecutionError` with the machine's report."""
+        buffers: dict[tuple[Role, int], Array] = {}
+        for launch in self.launch.kernels:
+            given = [self._buffer(buffers, a, arguments) for a in launch.arguments]
+            unwritten = {k for k, a in enumerate(launch.arguments) if a.role is Role.OUTPUT}
+            try:
+                self.module.kernel(launch.entry).run(
+                    grid=launch.grid,
+                    block=launch.block,
+                    args=given,
+                    shared_bytes=launch.dynamic_shared,
+                    checks=self.checks,
+                    outputs=unwritten,
+                )
+            except PtxError as error:
+                raise ExecutionError(f"emitted code is wrong: {error}") from None
+        results = {a.index: buffers[a.role, a.index] for k in self.launch.kernels for a in k.arguments if a.role is Role.OUTPUT}
+        return tuple(results[k] for k in sorted(results))
+
+    @staticmethod
+    def _buffer(buffers: dict[tuple[Role, int], Array], argument: KernelArgument, arguments: Sequence[Array]) -> Array:
+        key = (argument.role, argument.index)
+        if key not in buffers:
+            if argument.role is Role.INPUT:
+                buffers[key] = np.ascontiguousarray(arguments[argument.index]).reshape(argument.shape)
+            elif argument.data is not None:
+                buffers[key] = np.frombuffer(argument.data, argument.dtype.storage).reshape(argument.shape).copy()
+            else:
+                buffers[key] = np.zeros(argument.shape, argument.dtype.storage)
+        return buffers[key]

@@ -1,0 +1,74 @@
+"""Inputs on which emitted code is checked: random ones, and ones chosen to break it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mlir.graph.dtypes import DType, from_float64
+from prism_mlir.graph.ops import Shape
+from prism_mlir.graph.program import Program
+
+Array = NDArray[Any]
+
+
+@dataclass(frozen=True, slots=True)
+class InputSet:
+    """Whole function arguments, held as their dtype's storage."""
+
+    name: str
+    arguments: tuple[Array, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ArgumentType:
+    """Shape and element type of a function argument."""
+
+    shape: Shape
+    dtype: DType
+
+
+def argument_types(program: Program) -> tuple[ArgumentType, ...]:
+    """Types of the function's arguments, from the inputs that view them (an argument no input views is an f32 scalar)."""
+    found = {i.arg: ArgumentType(i.arg_shape, i.dtype) for i in program.inputs if i.arg is not None}
+    count = max(found, default=-1) + 1
+    return tuple(found.get(k, ArgumentType((), DType.F32)) for k in range(count))
+
+
+def input_sets(program: Program, seed: int = 0) -> Iterator[InputSet]:
+    """Input sets in order of cost-effectiveness: random first.
+
+    ``random``:  normal numbers; arguments with a long last-but-one dim (weights) are scaled by its square root
+    ``zeros``:   the first argument has every other row zero
+    ``one hot``: the first argument is zero but for one large element a row
+    ``large``:   normal numbers times 32, with signs alternating (f16 squares stay finite in f32, not in f16)
+    ``tiny``:    the first argument holds denormals of its type
+    """
+    types = argument_types(program)
+    rng = np.random.default_rng(seed)
+    base = [rng.normal(size=t.shape) * _scale(t.shape) for t in types]
+    yield _rounded("random", base, types)
+    if not base or base[0].ndim == 0:
+        return
+    zeros = base[0].copy()
+    zeros[..., ::2, :] = 0
+    yield _rounded("zeros", [zeros, *base[1:]], types)
+    hot = np.zeros_like(base[0])
+    hot[..., base[0].shape[-1] // 3] = 100.0
+    yield _rounded("one hot", [hot, *base[1:]], types)
+    signs = 32.0 * (1 - 2 * (np.arange(base[0].size).reshape(base[0].shape) % 2))
+    yield _rounded("large", [np.abs(base[0]) * signs, *base[1:]], types)
+    yield _rounded("tiny", [base[0] * 2.0**-20, *base[1:]], types)
+
+
+def _scale(shape: Shape) -> float:
+    rows = shape[-2] if len(shape) >= 2 else 1
+    return float(1 / np.sqrt(rows)) if rows >= 256 else 1.0
+
+
+def _rounded(name: str, values: list[NDArray[np.float64]], types: tuple[ArgumentType, ...]) -> InputSet:
+    return InputSet(name, tuple(from_float64(v, t.dtype) for v, t in zip(values, types, strict=True)))

@@ -1,0 +1,31 @@
+"""What a compilation may be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from prism_mlir.search.limits import SearchLimits
+
+
+@dataclass(frozen=True, slots=True)
+class CompileOptions:
+    """Options of a compilation; the defaults are those of ``prism compile``.
+
+    target:   a row of ``tune.targets``
+    limits:   of the search
+    function: which function of the module; ``None`` where there is only one
+    samples:  schedules looked at for each graph
+    builds:   best schedules to build before giving up
+    seed:     of every random choice
+    check:    run the emitted code on the PTX machine and compare it with the source
+    profile:  let a GPU decide between the best few schedules
+    """
+
+    target: str = "sm_80"
+    limits: SearchLimits = field(default_factory=SearchLimits)
+    function: str | None = None
+    samples: int = 1000
+    builds: int = 32
+    seed: int = 0
+    check: bool = True
+    profile: bool = False

@@ -1,0 +1,123 @@
+"""The line from a source file to checked code, one step after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from time import perf_counter
+
+from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length
+from prism_mlir.compiler.discover import Discovery, discover
+from prism_mlir.compiler.execute import Emulator
+from prism_mlir.compiler.input_sets import input_sets
+from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.select import Prepare, Selection, check_expressible, select
+from prism_mlir.frontend.import_linalg import import_module
+from prism_mlir.frontend.upstream import UpstreamModule, read_file
+from prism_mlir.graph.errors import CodegenError, ExecutionError
+from prism_mlir.graph.program import Program
+from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
+
+
+@dataclass(frozen=True, slots=True)
+class Compilation:
+    """Everything a compilation did.
+
+    seconds: wall clock of each step, in order
+    """
+
+    source: str
+    program: Program
+    options: CompileOptions
+    discovery: Discovery
+    selection: Selection
+    accuracy: tuple[Accuracy, ...]
+    seconds: tuple[tuple[str, float], ...]
+
+
+def compile_file(
+    path: str | Path,
+    options: CompileOptions | None = None,
+    *,
+    prepare: Prepare | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Compilation:
+    """Compile a function of an ``.mlir`` file. Nothing is written.
+
+    prepare: how compiled code is run and timed on a GPU, for ``options.profile``
+
+    Raises :class:`~prism_mlir.graph.errors.PrismError` for input that is malformed or not supported, for programs without a
+    proved graph that can be built, and for emitted code that fails a check or is less accurate than the source.
+    """
+    options = options or CompileOptions()
+    clock = _StepClock()
+    progress("reading")
+    upstream = read_file(path)
+    program = import_module(upstream, options.function)
+    clock.step("import")
+    discovery = discover(program, options.limits, seed=options.seed, progress=progress)
+    clock.step("search and proof")
+    if not discovery.proved:
+        raise CodegenError(_nothing_proved(discovery), None, "raise the limits (--max-operators) or see report.json")
+    check_expressible(program)
+    selection = select(program, discovery.proved, options, prepare=prepare, progress=progress)
+    clock.step("choice and code")
+    accuracy = check(upstream, program, selection, options, progress) if options.check else ()
+    clock.step("check")
+    return Compilation(str(path), program, options, discovery, selection, accuracy, clock.steps)
+
+
+def check(
+    upstream: UpstreamModule,
+    program: Program,
+    selection: Selection,
+    options: CompileOptions,
+    progress: Callable[[str], None],
+) -> tuple[Accuracy, ...]:
+    """Run the emitted code with all checks on, and compare it with the source program and with f64.
+
+    Raises :class:`ExecutionError` where a check fails or a result is not accurate enough.
+    """
+    source = compile_module(upstream_text(upstream), options.function)
+    emulator = Emulator(selection.kernel)
+    results: list[Accuracy] = []
+    for inputs in input_sets(program, options.seed):
+        progress(f"checking on {inputs.name} inputs")
+        results += _judge(inputs.name, program, emulator(inputs.arguments), source, inputs.arguments)
+    wrong = [r for r in results if not r.ok]
+    if wrong:
+        raise ExecutionError(f"emitted code is not accurate on {wrong[0].input_set} inputs: {wrong[0].reason}")
+    return tuple(results)
+
+
+def _judge(name: str, program: Program, got: tuple, source: CpuProgram, arguments: tuple) -> list[Accuracy]:  # type: ignore[type-arg]
+    theirs, exact = source(*arguments), program.run(arguments)
+    length = reduction_length(program)
+    return [
+        compare(name, out.name, out.dtype, g, t, e, length)
+        for out, g, t, e in zip(program.outputs, got, theirs, exact, strict=True)
+    ]
+
+
+def upstream_text(upstream: UpstreamModule) -> str:
+    """The module as text that upstream reads back."""
+    return upstream.text
+
+
+def _nothing_proved(discovery: Discovery) -> str:
+    stopped = "; ".join(discovery.funnel.stopped_by)
+    counts = discovery.funnel.counts
+    reached = f"; stopped by {stopped}" if stopped else ""
+    return f"no proved graph: {counts['structures']} structures, {len(discovery.candidates)} with mappings{reached}"
+
+
+class _StepClock:
+    """Wall clock between steps."""
+
+    def __init__(self) -> None:
+        self.last, self.steps = perf_counter(), ()  # type: tuple[float, tuple[tuple[str, float], ...]]
+
+    def step(self, name: str) -> None:
+        now = perf_counter()
+        self.steps, self.last = (*self.steps, (name, now - self.last)), now

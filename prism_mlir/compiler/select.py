@@ -1,0 +1,120 @@
+"""From proved graphs to one that is built: rank schedules, build the best that can be built."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+
+from prism_mlir.codegen.compile import CompiledKernel, compile_graph
+from prism_mlir.codegen.external import PtxasReport, ptxas_check
+from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.graph.errors import CodegenError, UnsupportedError
+from prism_mlir.graph.footprint import ScheduleError
+from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.program import Program
+from prism_mlir.graph.schedule import ScheduledGraph
+from prism_mlir.tune.choose import Choice, Ranked, choose
+from prism_mlir.tune.profile import Profile, Timer, profile
+from prism_mlir.tune.targets import find_target
+
+PROFILED = 8
+
+Prepare = Callable[[CompiledKernel], AbstractContextManager[Timer]]
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The schedule that was built.
+
+    refused: schedules that ranked better and could not be built, with the reason
+    ptxas:   what ptxas says of it, where there is one
+    profile: measured times, where a GPU decided
+    """
+
+    ranked: Ranked
+    kernel: CompiledKernel
+    choice: Choice
+    refused: tuple[tuple[str, str], ...]
+    ptxas: PtxasReport | None
+    profile: Profile | None = None
+
+
+def check_expressible(program: Program) -> None:
+    """Raises :class:`UnsupportedError` where code generation cannot keep what import relied on."""
+    shifted = [n for n in program.nodes if n.shift is not None]
+    if shifted:
+        raise UnsupportedError(
+            f"'{program.name}' subtracts a maximum before {shifted[0].op}; code that keeps such a shift is not supported yet",
+            None,
+            "graphs are found and proved all the same: stop after sgraph-verify",
+        )
+
+
+def select(
+    program: Program,
+    graphs: Sequence[KernelGraph],
+    options: CompileOptions,
+    *,
+    prepare: Prepare | None = None,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Selection:
+    """Rank schedules of proved graphs and build the best.
+
+    prepare: makes compiled code run on a GPU and be timed; given, the best few schedules are timed and the fastest is taken
+
+    Raises :class:`CodegenError` where nothing fits or nothing could be built, with the reasons.
+    """
+    target = find_target(options.target)
+    progress(f"ranking schedules of {len(graphs)} proved graphs")
+    choice = choose(graphs, target, program, samples=options.samples * max(1, len(graphs)), seed=options.seed)
+    if prepare is not None:
+        return _measured(program, choice, options, prepare, progress)
+    refused: list[tuple[str, str]] = []
+    for ranked in choice.ranked[: options.builds]:
+        progress(f"building {describe(ranked.scheduled)}")
+        try:
+            kernel, report = build(program, ranked.scheduled, options.target)
+        except (ScheduleError, CodegenError, UnsupportedError) as error:
+            refused.append((describe(ranked.scheduled), error.message))
+            continue
+        return Selection(ranked, kernel, choice, tuple(refused), report)
+    reason = refused[0][1] if refused else "none"
+    raise CodegenError(f"none of the best {len(refused)} schedules could be built: {reason}")
+
+
+def build(program: Program, scheduled: ScheduledGraph, target: str) -> tuple[CompiledKernel, PtxasReport | None]:
+    """PTX for a schedule, and ptxas's report. Raises :class:`CodegenError` where registers spill to memory."""
+    kernel = compile_graph(program, scheduled.graph, scheduled.schedule, find_target(target).arch)
+    report = ptxas_check(kernel.ptx, find_target(target).arch)
+    if report is not None and report.spills:
+        raise CodegenError(f"{report.spills} bytes of registers spill to memory")
+    return kernel, report
+
+
+def _measured(
+    program: Program,
+    choice: Choice,
+    options: CompileOptions,
+    prepare: Prepare,
+    progress: Callable[[str], None],
+) -> Selection:
+    built: dict[ScheduledGraph, tuple[CompiledKernel, PtxasReport | None]] = {}
+
+    def ready(scheduled: ScheduledGraph) -> AbstractContextManager[Timer]:
+        progress(f"timing {describe(scheduled)}")
+        built[scheduled] = build(program, scheduled, options.target)
+        return prepare(built[scheduled][0])
+
+    result = profile([r.scheduled for r in choice.ranked[:PROFILED]], ready)
+    best = result.best.scheduled
+    ranked = next(r for r in choice.ranked if r.scheduled == best)
+    failures = tuple((describe(f.scheduled), f.reason) for f in result.failures)
+    return Selection(ranked, built[best][0], choice, failures, built[best][1], result)
+
+
+def describe(scheduled: ScheduledGraph) -> str:
+    """One line: which graph, at which sizes."""
+    schedule = scheduled.schedule
+    sizes = " ".join(f"{name}={size}" for name, size in schedule.sizes)
+    return f"graph {scheduled.graph.fingerprint} {sizes} warps={schedule.warps} stages={schedule.stages}".replace("  ", " ")
