@@ -15,8 +15,7 @@ from math import prod
 
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, Stage
 from prism_mlir.graph.dtypes import DType
-from prism_mlir.graph.errors import InputError
-from prism_mlir.graph.footprint import Placement, place
+from prism_mlir.graph.footprint import Placement, leaves
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode
 from prism_mlir.graph.ops import Kind, Op
 from prism_mlir.graph.program import Program
@@ -25,6 +24,7 @@ from prism_mlir.tune.occupancy import (
     LANES,
     executed_fma,
     operand_strides,
+    placed,
     registers_per_thread,
     resident_blocks,
     row_bytes,
@@ -142,8 +142,8 @@ def cost(scheduled: ScheduledGraph, target: Target, program: Program | None = No
 
     ``program`` tells how its inputs lie in memory (a transposed view is contiguous in another dim) and how wide its outputs
     are; without it tensors are row-major, and as wide as the first input.
-    Raises :class:`InputError` where mappings are symbols, :class:`~prism_mlir.graph.footprint.ScheduleError` where the graph
-    cannot be built.
+    Raises :class:`~prism_mlir.graph.errors.InputError` where mappings are symbols, and
+    :class:`~prism_mlir.graph.footprint.ScheduleError` where the graph cannot be built.
     """
     graph, kernels, value = scheduled.graph, [], len(scheduled.graph.inputs)
     for node in graph.nodes:
@@ -169,10 +169,9 @@ def _width(graph: KernelGraph, value: int, program: Program | None) -> int:
 
 
 def _kernel(node: CustomNode, schedule: Schedule, strides: tuple[tuple[int, ...], ...], saved: int) -> _Kernel:
-    if node.mapping is None:
-        raise InputError("the graph still has symbolic mappings", None, "instantiate them before choosing sizes")
     block, sizes = node.block, schedule.size_of
-    placement = place(block, node.mapping, sizes, schedule.stages, strides)
+    own = tuple(item for item in schedule.sizes if item[0] in block.parallel_dims)
+    placement = placed(node, own, schedule.stages, strides)
     blocks = prod(sizes[p] for p in block.grid)
     iterations = 1 if block.loop is None else sizes[block.loop]
     return _Kernel(block, placement, strides, saved, blocks, iterations, schedule)
@@ -266,14 +265,18 @@ def _f32_node(kernel: _Kernel, node: BlockNode, k: int) -> int:
 
 
 def _shared_traffic(kernel: _Kernel) -> int:
-    """Bytes one block writes to shared memory, and reads again for each product and reduction."""
-    placement, total = kernel.placement, 0
-    for buffer in placement.buffers:
-        total += buffer.bytes // buffer.slots * kernel.times(buffer.node)
-    for k, node in enumerate(kernel.block.nodes):
-        if isinstance(node.op, Op) and node.op.kind in (Kind.MATMUL, Kind.REDUCE):
-            width = placement.products[k].dtype.bytes if k in placement.products else DType.F32.bytes
-            total += sum(prod(placement.tiles[v]) for v in node.operands) * width * kernel.times(k)
+    """Bytes one block writes to shared memory, and reads again for each product and each reduction."""
+    placement, block = kernel.placement, kernel.block
+    width = {b.node: b.dtype.bytes for b in placement.buffers if b.kind != "operand"}
+    total = sum(b.bytes // b.slots * kernel.times(b.node) for b in placement.buffers)
+    for k, node in enumerate(block.nodes):
+        if k in placement.products:
+            read = sum(prod(placement.tiles[v]) for v in node.operands) * placement.products[k].dtype.bytes
+        elif isinstance(node.op, Op) and node.op.kind is Kind.REDUCE:
+            read = sum(prod(placement.tiles[v]) * width.get(v, 0) for v in leaves(block, node.operands[0]))
+        else:
+            continue
+        total += read * kernel.times(k)
     return total
 
 

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping as MappingABC
+from dataclasses import replace
+from functools import lru_cache
 from math import prod
 
-from prism_mlir.graph.block import BlockGraph
-from prism_mlir.graph.footprint import Placement, Product, contiguous_dim
+from prism_mlir.graph.block import BlockGraph, Stage
+from prism_mlir.graph.errors import InputError
+from prism_mlir.graph.footprint import Placement, Product, contiguous_dim, place
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
+from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.ops import Shape
 from prism_mlir.graph.program import Program, row_major
 from prism_mlir.tune.targets import Target
@@ -20,8 +25,7 @@ def granules(product: Product) -> int:
     """Pieces of a product's result that warps share out: fragments of 16 x 8, or groups of 32 elements without mma."""
     if not product.on_tensor_cores:
         return _ceil(product.batch * product.m * product.n, LANES)
-    rows, columns = (product.n, product.m) if product.transposed else (product.m, product.n)
-    return product.batch * _ceil(rows, MMA_ROWS) * _ceil(columns, MMA_COLUMNS)
+    return product.batch * prod(_fragments(product))
 
 
 def executed_fma(product: Product) -> int:
@@ -38,10 +42,22 @@ def warp_units(placement: Placement) -> int:
     return max(_ceil(prod(tile), LANES) for tile in placement.tiles)
 
 
+def accumulators(product: Product, warps: int) -> int:
+    """f32 registers a thread holds of a product's result, as code generation deals it out.
+
+    Tensor cores: warps form a grid, as long on the 16-row side as there are rows of fragments, and each holds whole fragments.
+    """
+    if not product.on_tensor_cores:
+        return _ceil(product.batch * product.m * product.n, warps * LANES)
+    rows, columns = _fragments(product)
+    along = max(w for w in range(1, warps + 1) if warps % w == 0 and w <= rows)
+    each = _ceil(rows, along) * _ceil(columns, warps // along)
+    return product.batch * each * (MMA_ROWS * MMA_COLUMNS // LANES)
+
+
 def registers_per_thread(placement: Placement, warps: int) -> int:
     """Estimate of 32-bit registers a thread needs: the tiles held in registers, and a constant."""
-    held = sum(_ceil(granules(p), warps) * _granule_registers(p) for p in placement.held.values())
-    return BASE_REGISTERS + held
+    return BASE_REGISTERS + sum(accumulators(p, warps) for p in placement.held.values())
 
 
 def resident_blocks(shared: int, registers: int, warps: int, target: Target) -> int:
@@ -70,9 +86,41 @@ def row_bytes(block: BlockGraph, source: int, tile: Shape, strides: tuple[int, .
     return tile[contiguous_dim(tensor.shape, strides)] * tensor.dtype.bytes
 
 
-def _granule_registers(product: Product) -> int:
-    """f32 values of one granule in each lane."""
-    return MMA_ROWS * MMA_COLUMNS // LANES if product.on_tensor_cores else 1
+def placed(
+    node: CustomNode, sizes: tuple[tuple[str, int], ...], stages: int, strides: tuple[tuple[int, ...], ...]
+) -> Placement:
+    """Where the tiles of a graph-defined operator live at concrete sizes.
+
+    Raises :class:`InputError` where its mapping is still symbols, :class:`~prism_mlir.graph.footprint.ScheduleError` where the
+    block cannot be built. Remembers what it computed, since schedules that differ in warps and stages share it.
+    """
+    placement = _placed(node.block, concrete_mapping(node), sizes, strides)
+    if stages == 1:
+        return placement
+    body = [b.kind == "load" and placement.stages[b.node] is Stage.BODY for b in placement.buffers]
+    buffers = (replace(b, slots=stages) if repeat else b for b, repeat in zip(placement.buffers, body, strict=True))
+    return replace(placement, buffers=tuple(buffers))
+
+
+def concrete_mapping(node: CustomNode) -> Mapping:
+    """The mapping of a graph-defined operator. Raises :class:`InputError` where it is still symbols."""
+    if node.mapping is None:
+        raise InputError("the graph still has symbolic mappings", None, "instantiate them before choosing sizes")
+    return node.mapping
+
+
+@lru_cache(maxsize=8192)
+def _placed(
+    block: BlockGraph, mapping: Mapping, sizes: tuple[tuple[str, int], ...], strides: tuple[tuple[int, ...], ...]
+) -> Placement:
+    known: MappingABC[str, int] = dict(sizes)
+    return place(block, mapping, known, 1, strides)
+
+
+def _fragments(product: Product) -> tuple[int, int]:
+    """Fragments along the 16-row side and along the 8-column side."""
+    rows, columns = (product.n, product.m) if product.transposed else (product.m, product.n)
+    return _ceil(rows, MMA_ROWS), _ceil(columns, MMA_COLUMNS)
 
 
 def _ceil(a: int, b: int) -> int:

@@ -1,8 +1,9 @@
 """The parameter space: every schedule of a graph with concrete mappings, and uniform samples from it (paper, section 5).
 
 A point gives each parallel dim a number of parts, and the kernel its warps and pipeline stages. The raw space is a product of
-short lists; :func:`rejection` says which of its points a target cannot run, and why. Sampling draws graphs in proportion to
-their raw spaces and rejects, so every valid point of every graph is equally likely.
+short lists; :func:`rejection` says which of its points a target cannot run, and why. Where the spaces are of bearable size,
+sizes that no warps and stages can save are struck out first, for all graphs together; what is left is drawn from without
+replacement. So every valid point of every graph is equally likely.
 """
 
 from __future__ import annotations
@@ -10,19 +11,17 @@ from __future__ import annotations
 import random
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingABC
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
-from itertools import product
+from functools import cached_property
+from itertools import accumulate, product
 from math import gcd, prod
 
-from prism_mlir.graph.block import BlockGraph, Load
-from prism_mlir.graph.errors import InputError
-from prism_mlir.graph.footprint import Placement, ScheduleError, contiguous_dim, place
+from prism_mlir.graph.block import Load
+from prism_mlir.graph.footprint import ScheduleError, contiguous_dim
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
-from prism_mlir.graph.mapping import Mapping, Partition, tile_partitions, tile_shape
-from prism_mlir.graph.ops import Shape
+from prism_mlir.graph.mapping import tile_partitions
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule, ScheduledGraph
 from prism_mlir.tune.occupancy import (
@@ -30,9 +29,11 @@ from prism_mlir.tune.occupancy import (
     MMA_COLUMNS,
     MMA_DEPTH,
     MMA_ROWS,
+    accumulators,
+    concrete_mapping,
     operand_strides,
+    placed,
     registers_per_thread,
-    row_bytes,
     warp_units,
 )
 from prism_mlir.tune.targets import Target
@@ -41,8 +42,13 @@ WARPS = (1, 2, 4, 8, 16)
 STAGES = (1, 2, 3, 4)
 GRID_LIMITS = (2**31 - 1, 65535, 65535)  # CUDA programming guide, "technical specifications"
 COPY_BYTES = 16  # what one thread moves with one cp.async
-EXHAUSTIVE = 20_000  # raw points up to which all are looked at
+MAX_ACCUMULATORS = 160  # registers one product may take of a thread's
+MAX_SHAPES = 50_000  # combinations of sizes, over all graphs, up to which each is looked at
+EXHAUSTIVE = 5_000  # points up to which each is looked at
 TRIES_PER_SAMPLE = 200
+
+Sizes = tuple[tuple[str, int], ...]
+Cut = tuple[int, tuple[str, ...]]  # a dim's size and the parallel dims that cut it
 
 
 @dataclass(frozen=True)
@@ -56,60 +62,87 @@ class ParameterSpace:
     program: Program | None = None
 
     @property
+    def shape_count(self) -> int:
+        """Combinations of sizes."""
+        return prod(len(values) for _, values in self.sizes)
+
+    @property
+    def choices(self) -> int:
+        """Combinations of warps and stages."""
+        return len(self.warps) * len(self.stages)
+
+    @property
     def raw_size(self) -> int:
-        return prod(len(values) for _, values in self.sizes) * len(self.warps) * len(self.stages)
+        return self.shape_count * self.choices
+
+    @property
+    def shapes(self) -> Iterator[Sizes]:
+        """All combinations of sizes, in a fixed order."""
+        names = [name for name, _ in self.sizes]
+        for values in product(*(v for _, v in self.sizes)):
+            yield tuple(sorted(zip(names, values, strict=True)))
 
     def __iter__(self) -> Iterator[Schedule]:
         """All raw points, in a fixed order."""
-        names = [name for name, _ in self.sizes]
-        for values in product(*(v for _, v in self.sizes)):
-            for stages, warps in product(self.stages, self.warps):
-                yield Schedule.of(dict(zip(names, values, strict=True)), warps, stages)
+        return (self.with_choice(sizes, k) for sizes in self.shapes for k in range(self.choices))
+
+    def with_choice(self, sizes: Sizes, index: int) -> Schedule:
+        """A point from its sizes and the number of a choice of warps and stages."""
+        stage, warp = divmod(index, len(self.warps))
+        return Schedule(sizes, self.warps[warp], self.stages[stage])
 
     def point(self, index: int) -> Schedule:
-        """The raw point number ``index`` of the same order."""
-        index, warp = divmod(index, len(self.warps))
-        index, stage = divmod(index, len(self.stages))
+        """The raw point number ``index`` of the order of iteration."""
+        rest, choice = divmod(index, self.choices)
         chosen: dict[str, int] = {}
         for name, values in reversed(self.sizes):
-            index, digit = divmod(index, len(values))
+            rest, digit = divmod(rest, len(values))
             chosen[name] = values[digit]
-        return Schedule.of(chosen, self.warps[warp], self.stages[stage])
+        return self.with_choice(tuple(sorted(chosen.items())), choice)
 
     @cached_property
-    def blocks(self) -> tuple[_Block, ...]:
+    def rules(self) -> tuple[_Rules, ...]:
         """What does not depend on the sizes, of each graph-defined operator."""
-        return tuple(_block(self.graph, node, self.program) for node in self.graph.custom)
+        return tuple(_rules(self.graph, node, self.program) for node in self.graph.custom)
 
 
-@dataclass(frozen=True)
-class _Block:
-    """A graph-defined operator with what its schedules share. ``whole`` is its placement when nothing is cut."""
+@dataclass(frozen=True, slots=True)
+class _Rules:
+    """What the sizes of one graph-defined operator must obey.
 
-    block: BlockGraph
-    mapping: Mapping
-    parts: tuple[tuple[Partition, ...], ...]
+    divided:  dims that are cut into equal parts
+    copied:   contiguous dims of loads, with the bytes of an element
+    products: the m, n and k dims of products on tensor cores
+    """
+
+    node: CustomNode
     strides: tuple[tuple[int, ...], ...]
-    whole: Placement
-
-    def tile(self, node: int, sizes: MappingABC[str, int]) -> Shape:
-        return tile_shape(self.block.shapes[node], self.parts[node], sizes)
-
-    @cached_property
-    def placed(self) -> Callable[[tuple[tuple[str, int], ...], int], Placement]:
-        """Placement by sizes and stages; points that differ in warps alone share it."""
-
-        @lru_cache(maxsize=64)
-        def placed(sizes: tuple[tuple[str, int], ...], stages: int) -> Placement:
-            return place(self.block, self.mapping, dict(sizes), stages, self.strides)
-
-        return placed
+    divided: tuple[Cut, ...]
+    copied: tuple[tuple[Cut, int], ...]
+    products: tuple[tuple[Cut, Cut, Cut], ...]
 
 
-def _block(graph: KernelGraph, node: CustomNode, program: Program | None) -> _Block:
-    mapping, strides = _mapping(node), operand_strides(graph, node, program)
-    whole = place(node.block, mapping, dict.fromkeys(node.block.parallel_dims, 1), 1, strides)
-    return _Block(node.block, mapping, tile_partitions(node.block, mapping), strides, whole)
+def _rules(graph: KernelGraph, node: CustomNode, program: Program | None) -> _Rules:
+    block, strides = node.block, operand_strides(graph, node, program)
+    cuts = [
+        [(n, tuple(sorted(part))) for n, part in zip(shape, row, strict=True)]
+        for shape, row in zip(block.shapes, tile_partitions(block, concrete_mapping(node)), strict=True)
+    ]
+    copied: dict[tuple[Cut, int], None] = {}
+    for k in block.loads:
+        op = block.nodes[k].op
+        assert isinstance(op, Load)
+        if cuts[k]:
+            inner = cuts[k][contiguous_dim(block.shapes[k], strides[op.source])]
+            copied[inner, block.inputs[op.source].dtype.bytes] = None
+    whole = placed(node, tuple((p, 1) for p in sorted(block.parallel_dims)), 1, strides)
+    products: dict[tuple[Cut, Cut, Cut], None] = {}
+    for k, tile in whole.products.items():
+        if tile.on_tensor_cores:
+            left, right = (cuts[v] for v in block.nodes[k].operands)
+            products[left[-2], right[-1], left[-1]] = None
+    divided = dict.fromkeys(cut for row in cuts for cut in row if cut[1])
+    return _Rules(node, strides, tuple(divided), tuple(copied), tuple(products))
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +150,7 @@ class Sample:
     """Schedules found, and what happened to the points looked at.
 
     raw:        points of all raw spaces together
-    examined:   points looked at (each once where ``exhaustive``)
+    examined:   points looked at (each once; all of them where ``exhaustive``)
     exhaustive: whether every raw point was looked at
     rejected:   how many points each rule refused, as (rule, count) sorted by rule
     """
@@ -137,12 +170,12 @@ def parameter_space(
 ) -> ParameterSpace:
     """The raw space of a graph; ``program`` says how its inputs lie in memory.
 
-    Raises :class:`InputError` where its mappings are still symbols.
+    Raises :class:`~prism_mlir.graph.errors.InputError` where its mappings are still symbols.
     """
     cuts: dict[str, list[int]] = {p: [] for p in graph.parallel_dims}
     single: set[str] = set()
     for node in graph.custom:
-        mapping = _mapping(node)
+        mapping = concrete_mapping(node)
         parts = tile_partitions(node.block, mapping)
         for k in node.block.loads:
             for size, part in zip(node.block.shapes[k], parts[k], strict=True):
@@ -170,75 +203,67 @@ def part_counts(size: int) -> tuple[int, ...]:
 
 def rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str | None:
     """The first rule that a point breaks on a target; ``None`` for a valid point. Cheap rules come first."""
-    try:
-        for known in space.blocks:
-            reason = (
-                _launch_rejection(known, schedule, target)
-                or _copy_rejection(known, schedule)
-                or _matmul_rejection(known, schedule)
-                or _capacity_rejection(known.placed(schedule.sizes, schedule.stages), schedule, target)
-            )
-            if reason is not None:
-                return reason
-    except ScheduleError as error:
-        return error.message
-    return None
+    return size_rejection(space, schedule.sizes) or _choice_rejection(space, schedule, target)
 
 
-def _launch_rejection(known: _Block, schedule: Schedule, target: Target) -> str | None:
-    block, sizes = known.block, schedule.size_of
-    if schedule.stages > (1 if block.loop is None else sizes[block.loop]):
-        return "more stages than iterations"
-    if schedule.warps * LANES > target.threads_per_block:
-        return "too many threads"
-    if any(sizes[p] > limit for p, limit in zip(block.grid, GRID_LIMITS, strict=False)):
-        return "the grid is too large"
-    for shape, row in zip(block.shapes, known.parts, strict=True):
-        if any(size % prod(sizes[p] for p in part) for size, part in zip(shape, row, strict=True)):
+def size_rejection(space: ParameterSpace, sizes: Sizes) -> str | None:
+    """The first rule that sizes break whatever the warps, the stages and the target."""
+    of = dict(sizes)
+    for rules in space.rules:
+        if any(size % prod(of[p] for p in cut) for size, cut in rules.divided):
             return "a tile is ragged"
-    return None
-
-
-def _copy_rejection(known: _Block, schedule: Schedule) -> str | None:
-    """A cut contiguous dim leaves rows that asynchronous copies can move: a multiple of 16 bytes."""
-    block, sizes = known.block, schedule.size_of
-    for k in block.loads:
-        op, tile = block.nodes[k].op, known.tile(k, sizes)
-        assert isinstance(op, Load)
-        strides = known.strides[op.source]
-        inner = contiguous_dim(block.shapes[k], strides)
-        if tile[inner] != block.shapes[k][inner] and row_bytes(block, op.source, tile, strides) % COPY_BYTES:
+        if any(of[p] > limit for p, limit in zip(rules.node.block.grid, GRID_LIMITS, strict=False)):
+            return "the grid is too large"
+        if any(_granule(cut, of) * width % COPY_BYTES for cut, width in rules.copied):
             return "rows shorter than a copy"
-    return None
-
-
-def _matmul_rejection(known: _Block, schedule: Schedule) -> str | None:
-    """Cut dims of a product are whole tensor-core granules; a dim that nothing cuts is padded instead."""
-    block, sizes = known.block, schedule.size_of
-    for node, whole in known.whole.products.items():
-        if not whole.on_tensor_cores:
-            continue
-        left, right = (known.tile(v, sizes) for v in block.nodes[node].operands)
-        m, n, k = (
-            0 if part == uncut else part  # 0 is a multiple of everything
-            for part, uncut in ((left[-2], whole.m), (right[-1], whole.n), (left[-1], whole.k))
-        )
-        upright = m % MMA_ROWS == 0 and n % MMA_COLUMNS == 0
-        sideways = m % MMA_COLUMNS == 0 and n % MMA_ROWS == 0
-        if k % MMA_DEPTH or not (upright or sideways):
+        if not all(_fits_tensor_cores(dims, of) for dims in rules.products):
             return "a product's tile is no multiple of 16 x 8 x 16"
     return None
 
 
-def _capacity_rejection(placement: Placement, schedule: Schedule, target: Target) -> str | None:
-    if schedule.warps > max(1, warp_units(placement)):
-        return "a warp without work"
+def _granule(cut: Cut, of: MappingABC[str, int]) -> int:
+    """Elements of a part of a dim; 0, a multiple of everything, where the dim stays whole and is padded instead."""
+    parts = prod(of[p] for p in cut[1])
+    return 0 if parts == 1 else cut[0] // parts
+
+
+def _fits_tensor_cores(dims: tuple[Cut, Cut, Cut], of: MappingABC[str, int]) -> bool:
+    m, n, k = (_granule(cut, of) for cut in dims)
+    upright = m % MMA_ROWS == 0 and n % MMA_COLUMNS == 0
+    sideways = m % MMA_COLUMNS == 0 and n % MMA_ROWS == 0
+    return k % MMA_DEPTH == 0 and (upright or sideways)
+
+
+def _choice_rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str | None:
+    of = schedule.size_of
+    if schedule.warps * LANES > target.threads_per_block:
+        return "too many threads"
+    for rules in space.rules:
+        loop = rules.node.block.loop
+        if schedule.stages > (1 if loop is None else of[loop]):
+            return "more stages than iterations"
+        reason = _capacity_rejection(rules, schedule, target)
+        if reason is not None:
+            return reason
+    return None
+
+
+def _capacity_rejection(rules: _Rules, schedule: Schedule, target: Target) -> str | None:
+    names = rules.node.block.parallel_dims
+    sizes = tuple(item for item in schedule.sizes if item[0] in names)
+    try:
+        placement = placed(rules.node, sizes, schedule.stages, rules.strides)
+    except ScheduleError as error:
+        return error.message
     if placement.shared_bytes > target.shared_per_block:
         return "too much shared memory"
+    if schedule.warps > max(1, warp_units(placement)):
+        return "a warp without work"
     registers = registers_per_thread(placement, schedule.warps)
-    if registers > target.registers_per_thread or registers * schedule.warps * LANES > target.registers:
+    held = max((accumulators(p, schedule.warps) for p in placement.held.values()), default=0)
+    if registers > target.registers_per_thread or held > MAX_ACCUMULATORS:
         return "too many registers"
-    return None
+    return "too many registers" if registers * schedule.warps * LANES > target.registers else None
 
 
 def enumerate_schedules(space: ParameterSpace, target: Target) -> Iterator[Schedule]:
@@ -252,53 +277,68 @@ def sample(
     """Up to ``count`` different valid points over all graphs; all points are looked at where there are few.
 
     Each valid point of each graph is equally likely; the same arguments give the same points in the same order.
-    Raises :class:`InputError` for a graph whose mappings are still symbols.
+    Raises :class:`~prism_mlir.graph.errors.InputError` for a graph whose mappings are still symbols.
     """
     spaces = [parameter_space(g, program) for g in graphs]
-    raw = sum(s.raw_size for s in spaces)
-    rng = random.Random(seed)
-    if raw <= EXHAUSTIVE:
-        return _sample_all(spaces, target, count, rng, raw)
-    return _sample_some(spaces, target, count, rng, raw)
-
-
-def _sample_all(spaces: Sequence[ParameterSpace], target: Target, count: int, rng: random.Random, raw: int) -> Sample:
     refused: Counter[str] = Counter()
-    valid: list[ScheduledGraph] = []
-    for space in spaces:
-        for point in space:
-            reason = rejection(space, point, target)
-            if reason is None:
-                valid.append(ScheduledGraph(space.graph, point))
-            else:
-                refused[reason] += 1
-    if len(valid) > count:
-        valid = [valid[k] for k in sorted(rng.sample(range(len(valid)), count))]
-    return Sample(tuple(valid), raw, raw, True, tuple(sorted(refused.items())))
-
-
-def _sample_some(spaces: Sequence[ParameterSpace], target: Target, count: int, rng: random.Random, raw: int) -> Sample:
-    starts = [0]
-    for space in spaces:
-        starts.append(starts[-1] + space.raw_size)
-    refused: Counter[str] = Counter()
+    population = _population(spaces, refused)
+    struck, rng = sum(refused.values()), random.Random(seed)
     found: dict[int, ScheduledGraph] = {}
     examined = 0
-    while len(found) < count and examined < count * TRIES_PER_SAMPLE:
+    for index in _order(len(population), count, rng):
+        if len(found) == count and len(population) > EXHAUSTIVE:
+            break
         examined += 1
-        index = rng.randrange(raw)
-        which = bisect_right(starts, index) - 1
-        point = spaces[which].point(index - starts[which])
-        reason = rejection(spaces[which], point, target)
+        space, point = population[index]
+        reason = rejection(space, point, target)
         if reason is None:
-            found[index] = ScheduledGraph(spaces[which].graph, point)
+            found[index] = ScheduledGraph(space.graph, point)
         else:
             refused[reason] += 1
-    points = tuple(found[k] for k in sorted(found))
-    return Sample(points, raw, examined, False, tuple(sorted(refused.items())))
+    kept = sorted(found) if len(found) <= count else sorted(rng.sample(sorted(found), count))
+    raw, examined = sum(s.raw_size for s in spaces), examined + struck
+    return Sample(tuple(found[k] for k in kept), raw, examined, examined == raw, tuple(sorted(refused.items())))
 
 
-def _mapping(node: CustomNode) -> Mapping:
-    if node.mapping is None:
-        raise InputError("the graph still has symbolic mappings", None, "instantiate them before choosing sizes")
-    return node.mapping
+def _order(population: int, count: int, rng: random.Random) -> Sequence[int]:
+    """Which points to look at, and in which order: all as they come, or some at random, none twice."""
+    if population <= EXHAUSTIVE:
+        return range(population)
+    return rng.sample(range(population), min(population, count * TRIES_PER_SAMPLE))
+
+
+@dataclass(frozen=True, slots=True)
+class _Population:
+    """Numbered points: the listed sizes of spaces with every choice of warps and stages, or whole raw spaces.
+
+    starts: the number of the first point of each row of ``rows``, and the number of all points at the end
+    """
+
+    rows: tuple[tuple[ParameterSpace, Sizes | None], ...]
+    starts: tuple[int, ...]
+
+    def __len__(self) -> int:
+        return self.starts[-1]
+
+    def __getitem__(self, index: int) -> tuple[ParameterSpace, Schedule]:
+        row = bisect_right(self.starts, index) - 1
+        space, sizes = self.rows[row]
+        rest = index - self.starts[row]
+        return space, space.point(rest) if sizes is None else space.with_choice(sizes, rest)
+
+
+def _population(spaces: Sequence[ParameterSpace], refused: Counter[str]) -> _Population:
+    """Points to draw from. Sizes that break a rule are struck out, and counted, unless there are too many to look at each."""
+    rows: list[tuple[ParameterSpace, Sizes | None]] = []
+    if sum(s.shape_count for s in spaces) > MAX_SHAPES:
+        rows += [(space, None) for space in spaces]
+    else:
+        for space in spaces:
+            for sizes in space.shapes:
+                reason = size_rejection(space, sizes)
+                if reason is None:
+                    rows.append((space, sizes))
+                else:
+                    refused[reason] += space.choices
+    counts = (space.raw_size if sizes is None else space.choices for space, sizes in rows)
+    return _Population(tuple(rows), tuple(accumulate(counts, initial=0)))
