@@ -38,29 +38,30 @@ def roles_of(node: TensorNode) -> Roles:
 
 
 def contract(
-    graph: TensorGraph, left: View, right: View, summed: Sequence[int], dtype: DType, location: Location
+    graph: TensorGraph, left: View, right: View, kept: Sequence[int], dtype: DType, location: Location
 ) -> View:
-    """Sum over the viewer's axes ``summed`` of the product of two views.
+    """Sum of the product of two views over all of the viewer's axes but ``kept``, which are in the result's order.
 
     An axis that only one operand has is summed there first. The operands are ordered so that rows come before columns
-    in the viewer's order. Without any axis left to contract this is a product of the two.
+    in the result. Without any axis left to contract this is a product of the two.
     """
+    summed = {*left.axes, *right.axes} - set(kept)
     for_left, for_right = (
         [axis for axis in summed if axis in one.axes and axis not in other.axes]
         for one, other in ((left, right), (right, left))
     )
     left = reduce(graph, "sum", left, for_left, dtype, location) if for_left else left
     right = reduce(graph, "sum", right, for_right, dtype, location) if for_right else right
-    common = sorted(axis for axis in summed if axis in left.axes and axis in right.axes)
+    common = [axis for axis in left.axes if axis in summed and axis in right.axes]
     if not common:
         return graph.binary("mul", left, right, dtype, location)
-    own = [[a for a in one.axes if a not in other.axes] for one, other in ((left, right), (right, left))]
-    if own[0] and own[1] and min(own[0]) > min(own[1]):
+    kept = [axis for axis in kept if axis in left.axes or axis in right.axes]
+    own = [[a for a in kept if a not in other.axes] for other in (right, left)]
+    if own[0] and own[1] and kept.index(own[0][0]) > kept.index(own[1][0]):
         left, right = right, left
     size: dict[int, int] = {}
     for view in (left, right):
         size |= dict(zip(view.axes, graph.nodes[view.node].sizes, strict=True))
-    kept = sorted({*left.axes, *right.axes} - set(common))
     place = {axis: k for k, axis in enumerate([*kept, *common])}
     operands = tuple(View(v.node, tuple(place[a] for a in v.axes), v.dtype) for v in (left, right))
     sizes, reduced = tuple(size[a] for a in kept), tuple(size[a] for a in common)

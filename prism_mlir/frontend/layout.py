@@ -18,6 +18,14 @@ from prism_mlir.graph.errors import Location, UnsupportedError
 Slot = tuple[int, ...]
 Slots = tuple[Slot, ...]
 
+Axis = tuple[int, int]
+"""An axis of a frame: a representative (node, axis) of all axes that are the same."""
+
+Run = tuple[Axis, ...]
+Alternatives = tuple[Run, ...]
+Frame = tuple[tuple[Run, ...], ...]
+"""For each slot the runs that may stand there; no tensor has axes of two of them."""
+
 MIN_RANK = 2
 
 
@@ -57,7 +65,7 @@ class Layout:
         self.live = [index for index in live if graph.nodes[index].kind is not Kind.INPUT]
         self.together = together
         self.mergeable = mergeable
-        self._parent: dict[tuple[int, int], tuple[int, int]] = {}
+        self._parent: dict[Axis, Axis] = {}
         self._component: dict[int, int] = {}
         self._unite()
         self._tensors = self._tensors_of_components()
@@ -77,7 +85,7 @@ class Layout:
     def _express(self, index: int, axes: Iterable[int]) -> Slots:
         by_class = {self._class(index, axis): axis for axis in axes}
         frame = self._frames[self._component_of(index)]
-        return tuple(tuple(by_class[c] for c in slot if c in by_class) for slot in frame)
+        return tuple(tuple(by_class[c] for run in slot for c in run if c in by_class) for slot in frame)
 
     def _node(self, index: int) -> TensorNode:
         return self.graph.nodes[index]
@@ -133,7 +141,7 @@ class Layout:
         extent = self._extent(index)
         return len({self._class(index, axis) for axis in range(extent)}) == extent
 
-    def _class(self, index: int, axis: int) -> tuple[int, int]:
+    def _class(self, index: int, axis: int) -> Axis:
         current = (index, axis)
         while self._parent[current] != current:
             current = self._parent[current]
@@ -147,9 +155,9 @@ class Layout:
     def _join_components(self, left: int, right: int) -> None:
         self._component[self._component_of(left)] = self._component_of(right)
 
-    def _tensors_of_components(self) -> dict[int, list[tuple[tuple[int, int], ...]]]:
+    def _tensors_of_components(self) -> dict[int, list[Run]]:
         """For each component, the classes of the axes of every tensor in it, arguments as seen there included."""
-        tensors: dict[int, list[tuple[tuple[int, int], ...]]] = {}
+        tensors: dict[int, list[Run]] = {}
         for index in self.live:
             node = self._node(index)
             mine = tensors.setdefault(self._component_of(index), [])
@@ -185,8 +193,8 @@ class Layout:
 
     # -- frames
 
-    def _choose_frames(self) -> dict[int, tuple[tuple[tuple[int, int], ...], ...]]:
-        wishes: dict[int, list[tuple[tuple[tuple[int, int], ...], ...]]] = {c: [] for c in self._tensors}
+    def _choose_frames(self) -> dict[int, Frame]:
+        wishes: dict[int, list[Alternatives]] = {component: [] for component in self._tensors}
         for index, slots in self.contracts.items():
             wishes[self._component_of(index)].append(self._classes(index, slots.result))
         for index, slots in self.contracts.items():
@@ -196,57 +204,86 @@ class Layout:
                     wishes[self._component_of(view.node)].append(self._classes(view.node, inner))
         return {component: self._frame(component, found) for component, found in wishes.items()}
 
-    def _classes(self, index: int, slots: Slots) -> tuple[tuple[tuple[int, int], ...], ...]:
+    def _classes(self, index: int, slots: Slots) -> Alternatives:
         return tuple(tuple(self._class(index, axis) for axis in slot) for slot in slots)
 
-    def _frame(
-        self, component: int, wishes: list[tuple[tuple[tuple[int, int], ...], ...]]
-    ) -> tuple[tuple[tuple[int, int], ...], ...]:
+    def _frame(self, component: int, wishes: list[Alternatives]) -> Frame:
+        """The first wish, every later one that fits beside it, and room for all other axes."""
         tensors = self._tensors[component]
-        frame = list(wishes[0]) if wishes else []
-        known = {c for slot in frame for c in slot}
+        frame: Frame = tuple((run,) for run in wishes[0]) if wishes else ()
+        for wish in wishes[1:]:
+            frame = _beside(frame, wish, tensors) or frame
+        known = {c for slot in frame for run in slot for c in run}
         missing = list(dict.fromkeys(c for t in sorted(tensors, key=len, reverse=True) for c in t if c not in known))
-        frame[:0] = self._grouped(component, missing)
-        atoms = [part for slot in frame for part in self._split(slot, tensors)]
-        return tuple([()] * (MIN_RANK - len(atoms)) + atoms)
-
-    def _split(
-        self, slot: tuple[tuple[int, int], ...], tensors: list[tuple[tuple[int, int], ...]]
-    ) -> list[tuple[tuple[int, int], ...]]:
-        """Runs of a slot whose members are in exactly the same tensors."""
-        runs: list[list[tuple[int, int]]] = []
-        for c in slot:
-            if runs and self._signature(runs[-1][-1], tensors) == self._signature(c, tensors):
-                runs[-1].append(c)
+        fresh: list[tuple[Run, ...]] = []
+        for group in self._grouped(component, missing):
+            place = next((k for k in reversed(range(len(frame))) if _may_share(frame[k], group, tensors)), None)
+            if place is None:
+                fresh.append((group,))
             else:
-                runs.append([c])
-        return [tuple(run) for run in runs] or [()]
+                frame = (*frame[:place], (*frame[place], group), *frame[place + 1 :])
+        atoms = [part for slot in (*fresh, *frame) for part in _split(slot, tensors)]
+        return tuple([((),)] * (MIN_RANK - len(atoms)) + atoms)
 
-    @staticmethod
-    def _signature(c: tuple[int, int], tensors: list[tuple[tuple[int, int], ...]]) -> list[bool]:
-        return [c in tensor for tensor in tensors]
-
-    def _grouped(self, component: int, classes: list[tuple[int, int]]) -> list[tuple[tuple[int, int], ...]]:
+    def _grouped(self, component: int, classes: list[Axis]) -> list[Run]:
         """Neighbours that the source holds in one dim stay in one slot."""
         members = [k for k in self.live if self._component_of(k) == component]
-        pairs = {
-            (self._class(index, left), self._class(index, right))
-            for index, left, right in self.together
-            if index in members
-        }
+        seen: dict[int, list[tuple[int, tuple[int, ...]]]] = {}  # node -> who sees it, and as which axes
         for index in members:
             node = self._node(index)
+            seen.setdefault(index, []).append((index, tuple(range(node.rank))))
             for view in node.operands if node.kind is not Kind.CONTRACT else ():
                 if self._is_input(view):
-                    pairs |= {
-                        (self._class(index, view.axes[left]), self._class(index, view.axes[right]))
-                        for source, left, right in self.together
-                        if source == view.node
-                    }
-        groups: list[list[tuple[int, int]]] = []
+                    seen.setdefault(view.node, []).append((index, view.axes))
+        pairs = {
+            (self._class(viewer, axes[left]), self._class(viewer, axes[right]))
+            for index, left, right in self.together
+            for viewer, axes in seen.get(index, ())
+        }
+        groups: list[list[Axis]] = []
         for c in classes:
             if groups and (groups[-1][-1], c) in pairs:
                 groups[-1].append(c)
             else:
                 groups.append([c])
         return [tuple(group) for group in groups]
+
+
+def _beside(frame: Frame, wish: Alternatives, tensors: list[Run]) -> Frame | None:
+    """The frame with a wish's runs as alternatives in the same slots; None if they do not fit there."""
+    if len(frame) != len(wish):
+        return None
+    known = {c for slot in frame for run in slot for c in run}
+    result: list[tuple[Run, ...]] = []
+    for slot, run in zip(frame, wish, strict=True):
+        if not run or run in slot:
+            result.append(slot)
+        elif known.isdisjoint(run) and _may_share(slot, run, tensors):
+            result.append((*slot, run))
+        else:
+            return None
+    return tuple(result)
+
+
+def _may_share(slot: tuple[Run, ...], run: Run, tensors: list[Run]) -> bool:
+    """Whether a run can stand where ``slot`` does: no tensor has axes of both."""
+    taken = {c for other in slot for c in other}
+    return all(taken.isdisjoint(tensor) or set(run).isdisjoint(tensor) for tensor in tensors)
+
+
+def _split(slot: tuple[Run, ...], tensors: list[Run]) -> list[tuple[Run, ...]]:
+    """A slot as several, so that the members of each run are in exactly the same tensors."""
+    parts = [_runs(run, tensors) for run in slot]
+    count = max(map(len, parts), default=1)
+    padded = [[()] * (count - len(runs)) + runs for runs in parts]
+    return [tuple(runs[k] for runs in padded) for k in range(count)]
+
+
+def _runs(run: Run, tensors: list[Run]) -> list[Run]:
+    result: list[list[Axis]] = []
+    for c in run:
+        if result and all((c in tensor) == (result[-1][-1] in tensor) for tensor in tensors):
+            result[-1].append(c)
+        else:
+            result.append([c])
+    return [tuple(axes) for axes in result] or [()]

@@ -210,7 +210,7 @@ class _Generic:
         for position in index_map:
             if position is None:
                 return Unknown("linalg.generic that writes with an index that is no loop", self.location)
-            order.extend(self.loop_axes[position] if position >= 0 else ())
+            order.extend(self._axes_of(position))
         if not set(value.axes) <= set(order):
             return Unknown("linalg.generic whose result lacks a loop that its value needs", self.location)
         return View(value.node, tuple(order.index(axis) for axis in value.axes), value.dtype)
@@ -261,7 +261,8 @@ class _Generic:
         dtype = dtype_of(op.results[0].type)
         if dtype is None:
             return Unknown(f"reduction on {op.results[0].type}", self.location)
-        total = self._total(name, terms[0], over, dtype)
+        kept = [axis for position in self.maps[self.inputs + k] for axis in self._axes_of(position)]
+        total = self._total(name, terms[0], over, kept, dtype)
         return self._with_initial(name, total, self.memo[accumulator], dtype)
 
     def _uses(self, value: Any, accumulator: Any) -> bool:
@@ -270,7 +271,10 @@ class _Generic:
         op = self.defining.get(value)
         return op is not None and any(self._uses(v, accumulator) for v in op.operands)
 
-    def _total(self, name: str, term: Any, over: list[int], dtype: DType) -> Value:
+    def _axes_of(self, position: int | None) -> list[int]:
+        return [] if position is None or position < 0 else self.loop_axes[position]
+
+    def _total(self, name: str, term: Any, over: list[int], kept: list[int], dtype: DType) -> Value:
         """The reduction of ``term`` alone."""
         graph = self.raiser.graph
         factors = self._product(term) if name == "sum" else None
@@ -278,7 +282,7 @@ class _Generic:
             left, right = factors
             missing = [axis for axis in over if axis not in left.axes and axis not in right.axes]
             if not missing and over:
-                return contract(graph, left, right, over, dtype, self.location)
+                return contract(graph, left, right, kept, dtype, self.location)
         value = self._value(term)
         if isinstance(value, View):
             missing = [axis for axis in over if axis not in value.axes]

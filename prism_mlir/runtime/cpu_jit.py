@@ -40,10 +40,11 @@ _NUMPY: dict[str, str] = {
     "index": "int64",
 }
 
+# Results are copied out: hoisting their allocations into the callee breaks where a value is returned twice.
 _BUFFERISE = (
     "symbol-privatize{{exclude={name}}},symbol-dce,func.func(eliminate-empty-tensors),"
     "one-shot-bufferize{{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map}},"
-    "buffer-results-to-out-params{{hoist-static-allocs modify-public-functions}},"
+    "buffer-results-to-out-params{{modify-public-functions}},"
     "buffer-deallocation-pipeline,func.func(convert-linalg-to-affine-loops,llvm-request-c-wrappers)"
 )
 # bf16 is computed in f32 and rounded after every operation, which is what LLVM does on a CPU without bf16 arithmetic,
