@@ -257,7 +257,7 @@ class AloneRefuter:
         return all(self._plan(n.block)[2] if isinstance(n, CustomNode) else n.op.shape is None for n in graph.nodes)
 
     def _plan(self, block: BlockGraph) -> tuple[BlockGraph, list[tuple[int, Any, Any]], bool]:
-        known = self._plans.get(id(block))
+        known = self._plans.get(id(block.nodes))
         if known is not None:
             return known
         plan: list[tuple[int, Any, Any]] = []
@@ -272,7 +272,11 @@ class AloneRefuter:
         if len(self._plans) > 4096:
             self._plans.clear()
         plain = all(not isinstance(n.op, Op) or n.op.shape is None for n in block.nodes)
-        known = self._plans[id(block)] = (block, plan, plain)  # holding the block keeps its id from being used again
+        known = self._plans[id(block.nodes)] = (
+            block,
+            plan,
+            plain,
+        )  # holding the nodes keeps their id from being used again
         return known
 
 

@@ -52,10 +52,12 @@ class Fit:
             formal = tuple(
                 TensorType(shape((-1, v)), t.dtype) for v, t in zip(node.operands, node.block.inputs, strict=True)
             )
-            body = tuple(
-                BlockNode(_resize_op(n.op, shape((k, j))), n.operands) if isinstance(n.op, Op) else n
-                for j, n in enumerate(node.block.nodes)
-            )
+            body = node.block.nodes
+            if any(isinstance(n.op, Op) and n.op.shape is not None for n in body):
+                body = tuple(
+                    BlockNode(_resize_op(n.op, shape((k, j))), n.operands) if isinstance(n.op, Op) else n
+                    for j, n in enumerate(body)
+                )
             nodes.append(replace(node, block=replace(node.block, inputs=formal, nodes=body)))
             value += len(node.block.outputs)
         return KernelGraph(inputs, tuple(nodes), self.graph.outputs)
@@ -76,8 +78,35 @@ def shrink_graph(graph: KernelGraph, program: Program, sizes: Sequence[int]) -> 
 
 def fit(graph: KernelGraph, program: Program) -> Fit:
     """Trace every dim of a candidate to the program. Raises as :func:`shrink_graph`."""
-    _check_interface(graph, program)
-    return _Tracer(graph, program).trace()
+    return Fitter(program).fit(graph)
+
+
+class Fitter:
+    """Fits candidates of one program, each structure once: dims do not depend on mappings."""
+
+    def __init__(self, program: Program) -> None:
+        self._program = program
+        self._known: dict[tuple[object, ...], Fit] = {}
+
+    def fit(self, graph: KernelGraph) -> Fit:
+        """As :func:`fit`."""
+        key = (graph.inputs, graph.outputs, *map(_structure, graph.nodes))
+        known = self._known.get(key)
+        if known is None:
+            _check_interface(graph, self._program)
+            if len(self._known) > 4096:
+                self._known.clear()
+            known = self._known[key] = _Tracer(
+                graph, self._program
+            ).trace()  # holds the graph, so ids in the key stay taken
+        return Fit(graph, known.dims)
+
+
+def _structure(node: LibraryNode | CustomNode) -> tuple[object, ...]:
+    if isinstance(node, LibraryNode):
+        return node.op, node.operands
+    block = node.block
+    return id(block.nodes), id(block.inputs), block.outputs, node.operands
 
 
 def _check_interface(graph: KernelGraph, program: Program) -> None:

@@ -19,7 +19,7 @@ from prism_mlir.verify.axioms import DEFAULT, axiom_hash
 from prism_mlir.verify.egglog_backend import ProofGraph, Sizes
 from prism_mlir.verify.encode import encode_graph, encode_program
 from prism_mlir.verify.expr import Expr, TileType, types_of
-from prism_mlir.verify.fit import shrink_graph
+from prism_mlir.verify.fit import Fit, Fitter
 from prism_mlir.verify.rule import Rule
 from prism_mlir.verify.verdict import Status, Verdict
 
@@ -60,9 +60,10 @@ def prove(
     numbers, wanted, types = _prepare(program, graphs)
     verdicts: dict[int, Verdict] = {}
     offered: dict[int, tuple[Expr, ...]] = {}
+    fitter = Fitter(program)
     for k, graph in enumerate(graphs):
         try:
-            offered[k] = _encode(program, graph, numbers, types)
+            offered[k] = _encode(fitter.fit(graph), numbers, types)
         except PrismError as error:
             verdicts[k] = Verdict(Status.UNKNOWN, name, reason=error.message)
     core = tuple(r for r in axioms if r.group != "commute")
@@ -146,8 +147,8 @@ def _prepare(
     return numbers, wanted, tuple(types[e] for e in wanted)
 
 
-def _encode(program: Program, graph: KernelGraph, numbers: _Numbers, wanted: Sequence[TileType]) -> tuple[Expr, ...]:
-    outputs = encode_graph(shrink_graph(graph, program, numbers.classes))
+def _encode(fitted: Fit, numbers: _Numbers, wanted: Sequence[TileType]) -> tuple[Expr, ...]:
+    outputs = encode_graph(fitted.resize(numbers.classes))
     types = types_of(outputs, [TileType(i.shape) for i in numbers.program.inputs], numbers.count)
     for k, (e, t) in enumerate(zip(outputs, wanted, strict=True)):
         if types[e] != t:

@@ -20,7 +20,7 @@ from prism_mlir.graph.fields import Array, PrimeField, Reals
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.verify.alone import AloneRefuter, evaluate_program
-from prism_mlir.verify.fit import Fit, fit
+from prism_mlir.verify.fit import Fit, Fitter
 from prism_mlir.verify.verdict import Counterexample
 
 Sizes = tuple[tuple[str, int], ...]
@@ -61,6 +61,8 @@ class Refuter:
         self.program, self.seed = program, seed
         self._classes = dim_classes(program)
         self._alone = AloneRefuter(program, seed)
+        self._fitter = Fitter(program)
+        self._expected: dict[tuple[tuple[int, ...], int, int], tuple[list[Array], list[Array], bool]] = {}
 
     def refute(self, graph: KernelGraph) -> Counterexample | None:
         """A counterexample, or ``None`` where none was found. Ill-formed graphs are refuted, with the reason.
@@ -70,7 +72,7 @@ class Refuter:
         if not graph.is_concrete:
             raise InputError("the graph still has symbolic mappings", hint="instantiate them first")
         try:
-            fitted = fit(graph, self.program)
+            fitted = self._fitter.fit(graph)
             graph.check()
         except UnsupportedError:
             return None
@@ -90,7 +92,7 @@ class Refuter:
         if self._alone.takes(graph):
             return self._alone.refute(graph, dim)
         try:
-            fitted = fit(graph, self.program)
+            fitted = self._fitter.fit(graph)
         except UnsupportedError:
             return None
         except PrismError as error:
@@ -137,14 +139,12 @@ class Refuter:
         return tuple(result)
 
     def _compare(self, run: _Run) -> Counterexample | None:
+        found: Counterexample | None = None
         for attempt in range(8):
             domain = _WatchedField(seed=run.seed)
-            rng = np.random.default_rng((run.seed, attempt) if attempt else run.seed)
-            inputs = [rng.integers(1, domain.p, i.shape, dtype=np.int64) for i in run.program.inputs]
-            expected, zero = evaluate_program(run.program, inputs, domain)
+            inputs, expected, zero = self._evaluate(run, attempt)
             if zero:
                 continue
-            domain.zeros.clear()
             try:
                 got = evaluate_graph(run.graph, dict(run.sizes), inputs, domain)
             except PrismError as error:
@@ -155,6 +155,19 @@ class Refuter:
             if found is None or not any(domain.zeros):
                 break
         return None if found is None or self._agree_in_f64(run) else found
+
+    def _evaluate(self, run: _Run, attempt: int) -> tuple[list[Array], list[Array], bool]:
+        """Inputs, the program's outputs, and whether it divides by zero; once for all candidates run at these sizes."""
+        key = (run.dims, run.seed, attempt)
+        known = self._expected.get(key)
+        if known is None:
+            domain = PrimeField(seed=run.seed)
+            rng = np.random.default_rng((run.seed, attempt) if attempt else run.seed)
+            inputs = [rng.integers(1, domain.p, i.shape, dtype=np.int64) for i in run.program.inputs]
+            if len(self._expected) > 1024:
+                self._expected.clear()
+            known = self._expected[key] = (inputs, *evaluate_program(run.program, inputs, domain))
+        return known
 
     def _agree_in_f64(self, run: _Run) -> bool:
         rng = np.random.default_rng(run.seed)
