@@ -7,13 +7,12 @@ The pages are part of the repository; a test fails when they no longer match the
 
 from __future__ import annotations
 
-import ast
 import dataclasses
 import importlib
 import inspect
 import pkgutil
+import re
 import sys
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -30,30 +29,28 @@ def passes() -> list[type[ModulePass]]:
     found: dict[str, type[ModulePass]] = {}
     for module in pkgutil.iter_modules(prism_mlir.passes.__path__, "prism_mlir.passes."):
         for value in vars(importlib.import_module(module.name)).values():
-            if inspect.isclass(value) and issubclass(value, ModulePass) and value.__module__ == module.name:
+            own = inspect.isclass(value) and issubclass(value, ModulePass) and value.__module__ == module.name
+            if own and not inspect.isabstract(value):
                 found[value.name] = value
     return [found[name] for name in sorted(found)]
 
 
-def option_notes(cls: type[Any]) -> dict[str, str]:
-    """What a class says about each field: the string below it, or the comment lines above it."""
-    source = textwrap.dedent(inspect.getsource(cls))
-    body = ast.parse(source).body[0]
-    assert isinstance(body, ast.ClassDef)
-    lines, notes = source.splitlines(), {}
-    for statement, following in zip(body.body, [*body.body[1:], None], strict=True):
-        if not (isinstance(statement, ast.AnnAssign) and isinstance(statement.target, ast.Name)):
-            continue
-        name = statement.target.id
-        if isinstance(following, ast.Expr) and isinstance(following.value, ast.Constant):
-            notes[name] = inspect.cleandoc(str(following.value.value))
-            continue
-        first, comments = statement.lineno - 1, list[str]()
-        while first and lines[first - 1].lstrip().startswith("#"):
-            first -= 1
-            comments.insert(0, lines[first].strip(" #"))
-        notes[name] = " ".join(comments)
-    return notes
+def split_docstring(doc: str) -> tuple[str, dict[str, str]]:
+    """A pass's description, and what its list of options says, by option name.
+
+    The list is the paragraph after ``Options:``, with entries such as ``- ``states``, ``structures``: at most so many``.
+    """
+    head, found, rest = doc.partition("\nOptions:\n")
+    if not found:
+        return doc, {}
+    lines = rest.strip("\n").splitlines()
+    end = next((k for k, line in enumerate(lines) if line and not line.startswith(("- ", "  "))), len(lines))
+    entries = re.split(r"^- ", "\n".join(lines[:end]), flags=re.MULTILINE)[1:]
+    notes: dict[str, str] = {}
+    for entry in entries:
+        names, _, meaning = entry.partition(": ")
+        notes |= dict.fromkeys(re.findall(r"``([^`]+)``", names), " ".join(meaning.split()))
+    return "\n\n".join(part for part in (head.strip(), "\n".join(lines[end:]).strip()) if part), notes
 
 
 def default_of(field: dataclasses.Field[Any]) -> str:
@@ -64,31 +61,25 @@ def default_of(field: dataclasses.Field[Any]) -> str:
     return "required"
 
 
-def options_table(cls: type[Any]) -> str:
+def options_table(cls: type[Any], notes: dict[str, str]) -> str:
     """Markdown table of a pass's options; they are written ``pass-name{option=value}``."""
     fields = [f for f in dataclasses.fields(cls) if f.name != "name"]
     if not fields:
         return "This pass takes no options.\n"
-    notes = {k: v for base in reversed(cls.__mro__[:-1]) if base is not ModulePass for k, v in _notes(base).items()}
     rows = ["| option | type | default | meaning |", "|---|---|---|---|"]
     for field in fields:
-        kind = str(field.type).replace("|", "\\|")
-        meaning = " ".join(notes.get(field.name, "").split()).replace("|", "\\|")
-        rows.append(f"| `{field.name.replace('_', '-')}` | {kind} | {default_of(field)} | {meaning} |")
+        name = field.name.replace("_", "-")
+        kind, meaning = (text.replace("|", "\\|") for text in (str(field.type), notes.get(name, "")))
+        rows.append(f"| `{name}` | {kind} | {default_of(field)} | {meaning} |")
     return "\n".join(rows) + "\n"
-
-
-def _notes(base: type[Any]) -> dict[str, str]:
-    return option_notes(base) if base.__module__.startswith("prism_mlir.") else {}
 
 
 def page(cls: type[ModulePass]) -> str:
     """The whole page of one pass."""
-    module = inspect.getmodule(cls)
-    text = inspect.cleandoc(cls.__doc__ or "") or inspect.cleandoc((module and module.__doc__) or "")
+    text, notes = split_docstring(inspect.cleandoc(cls.__doc__ or ""))
     where = cls.__module__.replace(".", "/") + ".py"
     return (
-        f"{NOTICE}\n# `{cls.name}`\n\n{text}\n\n## Options\n\n{options_table(cls)}\n"
+        f"{NOTICE}\n# `{cls.name}`\n\n{text}\n\n## Options\n\n{options_table(cls, notes)}\n"
         f"Source: [`{where}`](../../../{where})\n"
     )
 

@@ -24,30 +24,51 @@ def generator() -> ModuleType:
 
 @dataclass(frozen=True)
 class ExamplePass(ModulePass):
-    """Does nothing, for an example."""
+    """Does nothing, for an example.
+
+    Options:
+
+    - ``limit``, ``least``: how many times,
+      at most and at least
+    - ``target``: which chip
+
+    Before:
+
+    ```mlir
+    - ``no``: option
+    ```
+    """
 
     name = "sgraph-example"
 
-    # How many times,
-    # at most.
     limit: int = 3
-
+    least: int = 0
     target: str | None = None
-    """Which chip."""
 
     def apply(self, ctx: object, op: object) -> None:
         """Nothing."""
 
 
 def test_a_page_holds_docstring_options_and_defaults(generator: ModuleType) -> None:
-    notes = generator.option_notes(ExamplePass)
-    assert notes["limit"] == "How many times, at most."
-    assert notes["target"] == "Which chip."
     text = generator.page(ExamplePass)
-    assert "# `sgraph-example`" in text
-    assert "Does nothing, for an example." in text
-    assert "| `limit` | int | `3` |" in text
-    assert "| `target` | str \\| None | none |" in text
+    assert "# `sgraph-example`\n\nDoes nothing, for an example.\n\nBefore:\n\n```mlir\n- ``no``: option\n```\n" in text
+    assert "| `limit` | int | `3` | how many times, at most and at least |" in text
+    assert "| `least` | int | `0` | how many times, at most and at least |" in text
+    assert "| `target` | str \\| None | none | which chip |" in text
+
+
+def test_a_pass_without_options_says_so(generator: ModuleType) -> None:
+    assert generator.split_docstring("Text.") == ("Text.", {})
+
+
+def test_every_option_of_every_pass_is_described(generator: ModuleType) -> None:
+    missing = [
+        f"{name}: {line.split('|')[1].strip()}"
+        for name, text in generator.pages().items()
+        for line in text.splitlines()
+        if line.startswith("| `") and line.rstrip().endswith("|  |")
+    ]
+    assert missing == []
 
 
 def test_committed_pages_match_the_passes(generator: ModuleType) -> None:

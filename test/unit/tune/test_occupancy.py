@@ -5,14 +5,18 @@ from __future__ import annotations
 import pytest
 from tune_graphs import gemm, pointwise
 
+from prism_mlir.codegen.layout import spread_of
 from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.examples import softmax_matmul_block
 from prism_mlir.graph.footprint import Placement, Product, place
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program, ProgramInput
 from prism_mlir.tune.occupancy import (
+    accumulators,
     executed_fma,
     granules,
     operand_strides,
+    placed,
     registers_per_thread,
     resident_blocks,
     warp_units,
@@ -22,7 +26,7 @@ from prism_mlir.tune.targets import KIB, find_target
 A100 = find_target("sm_80")
 
 
-def placed(graph: KernelGraph, **sizes: int) -> Placement:
+def at(graph: KernelGraph, **sizes: int) -> Placement:
     (node,) = graph.custom
     assert node.mapping is not None
     return place(node.block, node.mapping, sizes, 1)
@@ -47,13 +51,13 @@ def test_f32_products_are_not_padded() -> None:
 
 def test_accumulators_are_spread_over_the_threads() -> None:
     """64 x 64 f32 over 4 warps of 32 lanes: 32 registers a thread, on top of what 8 warps need (16)."""
-    block = placed(gemm(64, 64, 256), x=1, y=1, i=4)
+    block = at(gemm(64, 64, 256), x=1, y=1, i=4)
     assert registers_per_thread(block, 4) - registers_per_thread(block, 8) == 32 - 16
 
 
 def test_warps_share_fragments_or_groups_of_elements() -> None:
-    assert warp_units(placed(gemm(64, 64, 256), x=1, y=2, i=4)) == (32 // 16) * (64 // 8)
-    assert warp_units(placed(pointwise(16, 64), x=4)) == 4 * 64 // 32
+    assert warp_units(at(gemm(64, 64, 256), x=1, y=2, i=4)) == (32 // 16) * (64 // 8)
+    assert warp_units(at(pointwise(16, 64), x=4)) == 4 * 64 // 32
 
 
 @pytest.mark.parametrize(
@@ -79,3 +83,21 @@ def test_strides_come_from_the_program_where_it_has_them() -> None:
     )
     program = Program("turned", inputs, (), ())
     assert operand_strides(graph, node, program) == ((64, 1), (1, 64))
+
+
+@pytest.mark.parametrize("warps", [1, 2, 3, 4, 8, 16])
+@pytest.mark.parametrize("shape", [(16, 64), (8, 128), (1, 48), (64, 96), (24, 40)])
+@pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
+def test_accumulators_are_those_code_generation_deals_out(shape: tuple[int, int], warps: int, dtype: DType) -> None:
+    product = Product.of(shape, 32, dtype)
+    assert accumulators(product, warps) == spread_of(product, shape, warps).count
+
+
+@pytest.mark.parametrize("stages", [1, 2, 4])
+def test_stages_only_multiply_the_buffers_of_the_loop(stages: int) -> None:
+    for graph, sizes in [(gemm(64, 128, 256), {"i": 8, "x": 2, "y": 2}), (softmax_matmul_block(), {"i": 32, "x": 64})]:
+        (node,) = graph.custom
+        strides = operand_strides(graph, node, None)
+        assert node.mapping is not None
+        exact = place(node.block, node.mapping, sizes, stages, strides)
+        assert placed(node, tuple(sorted(sizes.items())), stages, strides) == exact

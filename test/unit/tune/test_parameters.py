@@ -9,12 +9,16 @@ import numpy as np
 import pytest
 from tune_graphs import gemm, pointwise
 
+from prism_mlir.codegen.compile import feasible
+from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.evaluate import evaluate_graph
-from prism_mlir.graph.examples import softmax_matmul_block
+from prism_mlir.graph.examples import rms_norm, softmax_matmul_block
 from prism_mlir.graph.fields import Reals
 from prism_mlir.graph.footprint import shared_bytes
-from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.kernel import CustomNode, KernelGraph, program_types
+from prism_mlir.graph.mapping import Mapping
+from prism_mlir.graph.ops import MATMUL, MUL, sum_, unary
 from prism_mlir.graph.schedule import Schedule
 from prism_mlir.tune import parameters
 from prism_mlir.tune.parameters import enumerate_schedules, parameter_space, part_counts, rejection, sample
@@ -162,3 +166,26 @@ def test_a_larger_chip_admits_more() -> None:
     small = replace(A100, shared_per_block=16 * KIB)
     admitted = set(enumerate_schedules(parameter_space(graph), small))
     assert admitted < set(enumerate_schedules(parameter_space(graph), A100))
+
+
+def test_code_generation_takes_every_valid_point() -> None:
+    """What tuning admits must build: asked of code generation's own check, over points of a fused RMSNorm."""
+    program = rms_norm(rows=16, inner=128, cols=128)
+    types = program_types(program)
+    nodes = (
+        BlockNode(Load(0)),
+        BlockNode(Load(1)),
+        BlockNode(unary("x**2"), (0,)),
+        BlockNode(MATMUL, (0, 1)),
+        BlockNode(sum_(1), (2,)),
+        BlockNode(Accum(), (3,)),
+        BlockNode(Accum(), (4,)),
+        BlockNode(unary("rsqrt(x/128 + 1e-06)"), (6,)),
+        BlockNode(MUL, (5, 7)),
+    )
+    block = BlockGraph(("x", "y"), "i", types, nodes, (8,))
+    mapping = Mapping(imap=((0, -1), (-1, 1)), fmap=(1, 0), omap=((0, 1),))
+    graph = KernelGraph(types, (CustomNode(block, (0, 1), mapping),), (2,))
+    points = sample([graph], A100, 300, program=program).points
+    assert len(points) > 50
+    assert [p.schedule for p in points if feasible(program, graph, p.schedule) is not None] == []
