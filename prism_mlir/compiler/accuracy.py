@@ -101,9 +101,7 @@ def compare(
     elif not error <= tolerance:
         where = np.unravel_index(int(np.nanargmax(np.where(finite, _distance(value, exact), -1))), exact.shape)
         reason = f"error {error:.3g} at {list(map(int, where))} exceeds {tolerance:.3g}"
-    return Accuracy(
-        input_set, output, error, source_error, float(tolerance), scale, int((~finite).sum()), reason
-    )
+    return Accuracy(input_set, output, error, source_error, float(tolerance), scale, int((~finite).sum()), reason)
 
 
 def _distance(value: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:

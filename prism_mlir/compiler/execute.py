@@ -34,13 +34,15 @@ class Emulator:
                     grid=launch.grid,
                     block=launch.block,
                     args=given,
-                    shared_bytes=launch.dynamic_shared,
+                    shared_bytes=launch.shared_bytes,
                     checks=self.checks,
                     outputs=unwritten,
                 )
             except PtxError as error:
                 raise ExecutionError(f"emitted code is wrong: {error}") from None
-        results = {a.index: buffers[a.role, a.index] for k in self.launch.kernels for a in k.arguments if a.role is Role.OUTPUT}
+        results = {
+            a.index: buffers[a.role, a.index] for k in self.launch.kernels for a in k.arguments if a.role is Role.OUTPUT
+        }
         return tuple(results[k] for k in sorted(results))
 
     @staticmethod
@@ -49,8 +51,6 @@ class Emulator:
         if key not in buffers:
             if argument.role is Role.INPUT:
                 buffers[key] = np.ascontiguousarray(arguments[argument.index]).reshape(argument.shape)
-            elif argument.data is not None:
-                buffers[key] = np.frombuffer(argument.data, argument.dtype.storage).reshape(argument.shape).copy()
             else:
                 buffers[key] = np.zeros(argument.shape, argument.dtype.storage)
         return buffers[key]

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
 
@@ -59,14 +60,20 @@ class GpuToPtxPass(PrismPass):
                 name = source.properties.get("sym_name", source.attributes.get("sym_name"))
                 if not isinstance(name, StringAttr):
                     raise InputError("a gpu.module needs a name")
-                text = (
-                    f'"gpu.binary"() <{{objects = [#gpu.object<#nvvm.target<chip = "{arch}">, '
-                    f"assembly = {_literal(result.ptx)}>], sym_name = {_literal(name.data)}}}> : () -> ()"
-                )
-                (binary,) = from_upstream(text, place.file)
+                binary = binary_op(name.data, result.ptx, arch, place.file)
             binary.attributes |= {k: v for k, v in source.attributes.items() if k.startswith("sgraph.")}
             binary.location = source.location
             Rewriter.replace_op(source, binary)
+
+
+def binary_op(name: str, ptx: str, arch: str, filename: str) -> Operation:
+    """A ``gpu.binary`` that holds PTX text."""
+    text = (
+        f'"gpu.binary"() <{{objects = [#gpu.object<#nvvm.target<chip = "{arch}">, '
+        f"assembly = {_literal(ptx)}>], sym_name = {_literal(name)}}}> : () -> ()"
+    )
+    (binary,) = from_upstream(text, filename)
+    return binary
 
 
 def _literal(text: str) -> str:

