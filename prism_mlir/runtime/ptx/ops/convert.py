@@ -135,25 +135,16 @@ def _int_to_float(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: froz
 
 
 def _int_odd(x: Array) -> Array:
-    """Integers in f64, rounded to odd (exact below 2**53)."""
+    """Integers in f64, rounded to odd (exact below 2**53).
+
+    Clearing eleven low bits leaves at most 53 significant ones; the lowest of these says whether something was lost.
+    """
     near = x.astype(np.float64)
     if x.dtype.itemsize < 8:
         return near
-    return (
-        (x & ~x.dtype.type(0x7FF) | x.dtype.type(0x400) * ((x & x.dtype.type(0x7FF)) != 0).astype(x.dtype)).astype(
-            np.float64
-        )
-        if bool((np.abs(near) >= 2.0**53).any()) and not bool((np.abs(near) < 2.0**53).any())
-        else _int_odd_mixed(x, near)
-    )
-
-
-def _int_odd_mixed(x: Array, near: Array) -> Array:
-    big = np.abs(near) >= 2.0**53
-    low = x.dtype.type(0x7FF)
-    sticky = (x & ~low) | (((x & low) != 0).astype(x.dtype) * x.dtype.type(0x400))
-    # Clearing eleven low bits leaves at most 53 significant ones; bit 10 says that something was lost.
-    return np.where(big, sticky.astype(np.float64), near)
+    low, odd = x.dtype.type(0x7FF), x.dtype.type(0x800)
+    sticky = np.where((x & low) != 0, (x & ~low) | odd, x)
+    return np.where(np.abs(near) >= 2.0**53, sticky.astype(np.float64), near)
 
 
 def _int_to_f64(x: Array, mode: str) -> Array:

@@ -1,0 +1,144 @@
+"""cvt between all kinds, against Python's integers and exact rational rounding."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ptx_harness import NUMPY, run_op
+from test_float import F32_EDGES, round_exact
+from test_int_arith import column, edges, wrap
+
+RNG = np.random.default_rng(11)
+INTS = ["u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"]
+LIMITS = {"f16": (11, -24, 65504.0), "bf16": (8, -133, 3.3895313892515355e38), "f32": (24, -149, 3.4028234663852886e38),
+          "f64": (53, -1074, 1.7976931348623157e308)}  # fmt: skip
+
+
+def int_range(kind: str) -> tuple[int, int]:
+    bits = int(kind[1:])
+    return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
+
+
+@pytest.mark.parametrize(("dst", "src"), list(product(INTS, INTS)))
+def test_int_to_int(dst: str, src: str) -> None:
+    values = edges(src)
+    source = [(src, column(values, src))]
+    got = run_op(f"cvt.{dst}.{src} %d, %a;", source, dst)
+    assert got.tolist() == [wrap(v, dst) for v in values]
+    low, high = int_range(dst)
+    got = run_op(f"cvt.sat.{dst}.{src} %d, %a;", source, dst)
+    assert got.tolist() == [max(low, min(high, v)) for v in values]
+
+
+def floats(kind: str) -> np.ndarray:
+    base = np.concatenate(
+        [F32_EDGES.astype(np.float64), RNG.uniform(-300, 300, 60), RNG.uniform(-1, 1, 20) * 1e19, np.arange(-4, 5) / 2,
+         [2147483647.5, 2147483648.0, -2147483649.0, 4294967295.0, 4294967296.0, 9.3e18, 1.9e19, -9.3e18, 255.5, 65535.5]]
+    )  # fmt: skip
+    with np.errstate(all="ignore"):
+        return base.astype(NUMPY[kind])
+
+
+@pytest.mark.parametrize(("dst", "src", "mode"), list(product(INTS, ["f16", "f32", "f64"], ["rni", "rzi", "rmi", "rpi"])))
+def test_float_to_int(dst: str, src: str, mode: str) -> None:
+    values = floats(src)
+    got = run_op(f"cvt.{mode}.{dst}.{src} %d, %a;", [(src, values)], dst)
+    low, high = int_range(dst)
+    rounding = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}[mode]
+    expected = []
+    for v in values.astype(np.float64):
+        if math.isnan(v):
+            wide = dst[1:] == "64" and src != "f16"
+            expected.append(wrap(1 << 63, dst) if wide else 0)
+        elif math.isinf(v):
+            expected.append(high if v > 0 else low)
+        else:
+            expected.append(max(low, min(high, rounding(Fraction(float(v))))))
+    assert got.tolist() == expected
+
+
+@pytest.mark.parametrize(("dst", "src", "mode"), list(product(["f16", "f32", "f64"], INTS, ["rn", "rz", "rm", "rp"])))
+def test_int_to_float(dst: str, src: str, mode: str) -> None:
+    values = edges(src) + [wrap(int(v), src) for v in RNG.integers(0, 2**63, 40)]
+    got = run_op(f"cvt.{mode}.{dst}.{src} %d, %a;", [(src, column(values, src))], dst)
+    bits, low, high = LIMITS[dst]
+    assert got.astype(np.float64).tolist() == [round_exact(Fraction(v), mode, bits, low, high) for v in values]
+
+
+@pytest.mark.parametrize(("dst", "mode"), list(product(["f16", "bf16"], ["rn", "rz", "rm", "rp"])))
+def test_f32_to_half(dst: str, mode: str) -> None:
+    bits, low, high = LIMITS[dst]
+    x = np.concatenate([F32_EDGES, RNG.integers(0, 2**32, 500, dtype=np.uint32).view(np.float32),
+                        (RNG.integers(0, 2**16, 200) * 2.0**-26).astype(np.float32)])  # fmt: skip
+    x = x[np.isfinite(x)]
+    got = run_op(f"cvt.{mode}.{dst}.f32 %d, %a;", [("f32", x)], dst)
+    value = got.astype(np.float64) if dst == "f16" else (got.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    assert value.tolist() == [round_exact(Fraction(float(v)), mode, bits, low, high) for v in x]
+
+
+def test_special_values_survive() -> None:
+    x = np.array([np.inf, -np.inf, np.nan, -0.0], dtype=np.float32)
+    assert run_op("cvt.rn.bf16.f32 %d, %a;", [("f32", x)], "bf16").tolist() == [0x7F80, 0xFF80, 0x7FFF, 0x8000]
+    half = run_op("cvt.rn.f16.f32 %d, %a;", [("f32", x)], "f16")
+    assert np.isposinf(half[0]) and np.isneginf(half[1]) and np.isnan(half[2]) and half.view(np.uint16)[3] == 0x8000
+    assert run_op("cvt.rn.satfinite.f16.f32 %d, %a;", [("f32", x[:2])], "f16").tolist() == [65504.0, -65504.0]
+    assert run_op("cvt.rn.relu.f16.f32 %d, %a;", [("f32", np.float32([-1, 2]))], "f16").tolist() == [0.0, 2.0]
+
+
+def test_widening_is_exact() -> None:
+    bits = np.arange(65536, dtype=np.uint16)
+    half = bits.view(np.float16)
+    got = run_op("cvt.f32.f16 %d, %a;", [("f16", half)], "f32")
+    assert np.array_equal(got, half.astype(np.float32), equal_nan=True)
+    got = run_op("cvt.f32.bf16 %d, %a;", [("bf16", bits)], "u32")
+    assert (got == bits.astype(np.uint32) << 16).all()
+    got = run_op("cvt.f64.f32 %d, %a;", [("f32", F32_EDGES)], "f64")
+    assert np.array_equal(got, F32_EDGES.astype(np.float64), equal_nan=True)
+
+
+@pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
+def test_f64_to_f32(mode: str) -> None:
+    x = np.concatenate([RNG.standard_normal(200) * 10.0 ** RNG.integers(-45, 39, 200), [1 + 2.0**-24, 1 + 2.0**-24 + 2.0**-50]])
+    got = run_op(f"cvt.{mode}.f32.f64 %d, %a;", [("f64", x)], "f32")
+    assert got.astype(np.float64).tolist() == [round_exact(Fraction(float(v)), mode) for v in x]
+
+
+@pytest.mark.parametrize(("mode", "fn"), [("rni", np.rint), ("rzi", np.trunc), ("rmi", np.floor), ("rpi", np.ceil)])
+def test_rounding_to_integral_values(mode: str, fn: np.ufunc) -> None:
+    for kind in ("f32", "f64"):
+        x = floats(kind)
+        got = run_op(f"cvt.{mode}.{kind}.{kind} %d, %a;", [(kind, x)], kind)
+        assert np.array_equal(got, fn(x), equal_nan=True)
+
+
+def test_packing_two_floats() -> None:
+    a, b = RNG.standard_normal(64).astype(np.float32), RNG.standard_normal(64).astype(np.float32)
+    got = run_op("cvt.rn.f16x2.f32 %d, %a, %b;", [("f32", a), ("f32", b)], "f16x2").view(np.float16).reshape(-1, 2)
+    assert (got[:, 1] == a.astype(np.float16)).all() and (got[:, 0] == b.astype(np.float16)).all()
+    got = run_op("cvt.rn.bf16x2.f32 %d, %a, %b;", [("f32", a), ("f32", b)], "bf16x2").view(np.uint16).reshape(-1, 2)
+    for column_, x in ((1, a), (0, b)):
+        value = (got[:, column_].astype(np.uint32) << 16).view(np.float32)
+        assert value.tolist() == [round_exact(Fraction(float(v)), "rn", 8, -133, 3.39e38) for v in x]
+
+
+def test_tf32_keeps_ten_bits() -> None:
+    x = RNG.standard_normal(300).astype(np.float32)
+    got = run_op("cvt.rna.tf32.f32 %d, %a;", [("f32", x)], "f32")
+    for v, r in zip(x, got, strict=True):
+        unit = Fraction(2) ** (math.frexp(float(v))[1] - 11)
+        steps, rest = divmod(abs(Fraction(float(v))), unit)
+        expected = (steps + (rest * 2 >= unit)) * unit * (1 if v > 0 else -1)
+        assert Fraction(float(r)) == expected
+
+
+def test_extension_into_wider_registers() -> None:
+    """A destination register wider than the type is filled by the sign of a signed type, with zeros otherwise."""
+    x = np.array([0x80, 0x7F, 0xFF], dtype=np.uint32)
+    assert run_op("cvt.s8.s32 %d, %a;", [("u32", x)], "s16").tolist() == [-128, 127, -1]
+    assert run_op("cvt.u8.u32 %d, %a;", [("u32", x)], "u16").tolist() == [128, 127, 255]
+    assert run_op("cvt.s32.s8 %d, %a;", [("u16", x)], "s32").tolist() == [-128, 127, -1]

@@ -1,0 +1,136 @@
+"""Integer arithmetic against Python's unbounded integers."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import product
+
+import numpy as np
+import pytest
+
+from ptx_harness import run_op
+
+
+def edges(kind: str) -> list[int]:
+    bits = int(kind[1:])
+    if kind[0] == "s":
+        top = 1 << (bits - 1)
+        return [-top, -top + 1, -7, -2, -1, 0, 1, 2, 5, 97, top - 2, top - 1]
+    return [0, 1, 2, 3, 97, (1 << (bits - 1)) - 1, 1 << (bits - 1), (1 << bits) - 2, (1 << bits) - 1]
+
+
+def wrap(value: int, kind: str) -> int:
+    bits = int(kind[1:])
+    value &= (1 << bits) - 1
+    return value - (1 << bits) if kind[0] == "s" and value >> (bits - 1) else value
+
+
+def quotient(a: int, b: int) -> int:
+    return abs(a) // abs(b) * (1 if (a < 0) == (b < 0) else -1)
+
+
+Binary = Callable[[int, int], int]
+KINDS = ["u16", "s16", "u32", "s32", "u64", "s64"]
+BINARY: dict[str, tuple[Binary, list[str]]] = {
+    "add": (lambda a, b: a + b, KINDS),
+    "sub": (lambda a, b: a - b, KINDS),
+    "mul.lo": (lambda a, b: a * b, KINDS),
+    "min": (min, KINDS),
+    "max": (max, KINDS),
+    "div": (quotient, KINDS),
+    "rem": (lambda a, b: a - b * quotient(a, b), KINDS),
+}
+
+
+def pairs(kind: str, nonzero: bool = False) -> tuple[list[int], list[int]]:
+    both = [(a, b) for a, b in product(edges(kind), edges(kind)) if b or not nonzero]
+    return [a for a, _ in both], [b for _, b in both]
+
+
+def column(values: list[int], kind: str) -> np.ndarray:
+    return np.array(values, dtype=np.dtype(f"{'i' if kind[0] == 's' else 'u'}{int(kind[1:]) // 8}"))
+
+
+@pytest.mark.parametrize(("name", "kind"), [(n, k) for n, (_, ks) in BINARY.items() for k in ks])
+def test_binary(name: str, kind: str) -> None:
+    a, b = pairs(kind, nonzero=name in ("div", "rem"))
+    got = run_op(f"{name}.{kind} %d, %a, %b;", [(kind, column(a, kind)), (kind, column(b, kind))], kind)
+    fn = BINARY[name][0]
+    assert got.tolist() == [wrap(fn(x, y), kind) for x, y in zip(a, b, strict=True)]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_mul_hi_and_mad(kind: str) -> None:
+    bits = int(kind[1:])
+    a, b = pairs(kind)
+    cols = [(kind, column(a, kind)), (kind, column(b, kind))]
+    high = run_op(f"mul.hi.{kind} %d, %a, %b;", cols, kind)
+    assert high.tolist() == [wrap((x * y) >> bits, kind) for x, y in zip(a, b, strict=True)]
+    mad = run_op(f"mad.lo.{kind} %d, %a, %b, %a;", cols, kind)
+    assert mad.tolist() == [wrap(x * y + x, kind) for x, y in zip(a, b, strict=True)]
+    hi_mad = run_op(f"mad.hi.{kind} %d, %a, %b, %b;", cols, kind)
+    assert hi_mad.tolist() == [wrap(((x * y) >> bits) + y, kind) for x, y in zip(a, b, strict=True)]
+
+
+@pytest.mark.parametrize("kind", ["u16", "s16", "u32", "s32"])
+def test_wide(kind: str) -> None:
+    wide = f"{kind[0]}{2 * int(kind[1:])}"
+    a, b = pairs(kind)
+    got = run_op(f"mul.wide.{kind} %d, %a, %b;", [(kind, column(a, kind)), (kind, column(b, kind))], wide)
+    assert got.tolist() == [x * y for x, y in zip(a, b, strict=True)]
+    c = [x + y for x, y in zip(a, b, strict=True)]
+    sources = [(kind, column(a, kind)), (kind, column(b, kind)), (wide, column([wrap(x, wide) for x in c], wide))]
+    got = run_op(f"mad.wide.{kind} %d, %a, %b, %c;", sources, wide)
+    assert got.tolist() == [wrap(x * y + z, wide) for x, y, z in zip(a, b, c, strict=True)]
+
+
+@pytest.mark.parametrize("kind", ["s16", "s32", "s64"])
+def test_abs_and_neg(kind: str) -> None:
+    a = edges(kind)
+    assert run_op(f"abs.{kind} %d, %a;", [(kind, column(a, kind))], kind).tolist() == [wrap(abs(x), kind) for x in a]
+    assert run_op(f"neg.{kind} %d, %a;", [(kind, column(a, kind))], kind).tolist() == [wrap(-x, kind) for x in a]
+
+
+def test_division_by_zero_gives_what_gpus_give() -> None:
+    a = column([0, 5, 2**32 - 1], "u32")
+    zero = np.zeros(3, np.uint32)
+    assert run_op("div.u32 %d, %a, %b;", [("u32", a), ("u32", zero)], "u32").tolist() == [2**32 - 1] * 3
+    assert run_op("rem.u32 %d, %a, %b;", [("u32", a), ("u32", zero)], "u32").tolist() == a.tolist()
+
+
+def test_saturating_add_and_sub() -> None:
+    a, b = pairs("s32")
+    cols = [("s32", column(a, "s32")), ("s32", column(b, "s32"))]
+    top = 2**31 - 1
+    added = run_op("add.sat.s32 %d, %a, %b;", cols, "s32")
+    assert added.tolist() == [max(-top - 1, min(top, x + y)) for x, y in zip(a, b, strict=True)]
+    taken = run_op("sub.sat.s32 %d, %a, %b;", cols, "s32")
+    assert taken.tolist() == [max(-top - 1, min(top, x - y)) for x, y in zip(a, b, strict=True)]
+
+
+def test_carry_chains_make_wide_sums() -> None:
+    a, b = pairs("u64")
+    cols = [("u64", column(a, "u64")), ("u64", column(b, "u64"))]
+    split = "mov.b64 {%x0, %x1}, %a; mov.b64 {%y0, %y1}, %b;"
+    declare = ".reg .b32 %x0, %x1, %y0, %y1, %z0, %z1;"
+    add = run_op(f"{split} add.cc.u32 %z0, %x0, %y0; addc.u32 %z1, %x1, %y1; mov.b64 %d, {{%z0, %z1}};", cols, "u64", declare)
+    assert add.tolist() == [wrap(x + y, "u64") for x, y in zip(a, b, strict=True)]
+    sub = run_op(f"{split} sub.cc.u32 %z0, %x0, %y0; subc.u32 %z1, %x1, %y1; mov.b64 %d, {{%z0, %z1}};", cols, "u64", declare)
+    assert sub.tolist() == [wrap(x - y, "u64") for x, y in zip(a, b, strict=True)]
+
+
+@pytest.mark.parametrize("kind", ["u32", "s32"])
+def test_sad_and_mul24(kind: str) -> None:
+    a, b = pairs(kind)
+    cols = [(kind, column(a, kind)), (kind, column(b, kind))]
+    got = run_op(f"sad.{kind} %d, %a, %b, %b;", cols, kind)
+    assert got.tolist() == [wrap(y + abs(x - y), kind) for x, y in zip(a, b, strict=True)]
+    short = [wrap(x, f"{kind[0]}24") * wrap(y, f"{kind[0]}24") for x, y in zip(a, b, strict=True)]
+    assert run_op(f"mul24.lo.{kind} %d, %a, %b;", cols, kind).tolist() == [wrap(p, kind) for p in short]
+    assert run_op(f"mul24.hi.{kind} %d, %a, %b;", cols, kind).tolist() == [wrap(p >> 16, kind) for p in short]
+
+
+def test_relu_minimum() -> None:
+    a, b = pairs("s32")
+    cols = [("s32", column(a, "s32")), ("s32", column(b, "s32"))]
+    assert run_op("min.relu.s32 %d, %a, %b;", cols, "s32").tolist() == [max(0, min(x, y)) for x, y in zip(a, b, strict=True)]
