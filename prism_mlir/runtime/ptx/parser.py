@@ -121,17 +121,19 @@ class _Parser:
 
     def module(self) -> Program:
         if not self.source.text.strip():
-            raise PtxSyntaxError("the file is empty; expected a PTX module that starts with '.version'", self.here())
+            start = Location(self.source.name, 1, 1)
+            raise PtxSyntaxError("the file is empty; expected a PTX module that starts with '.version'", start)
         version = self._version()
         self.expect(".target")
         target = self.name()
         while self.accept(","):
             self.name()
         address_size = 64
+        size = self.token
         if self.accept(".address_size"):
             address_size = self.integer()
         if address_size != 64:
-            raise self.error(f"only 64-bit addresses are supported, not {address_size}")
+            raise self.error(f"only 64-bit addresses are supported, not {address_size}", size)
         variables: list[Variable] = []
         kernels: dict[str, Kernel] = {}
         functions: list[str] = []
@@ -467,6 +469,8 @@ class _Body:
         if opcode.kind != "word":
             raise p.error(f"expected an instruction, found '{opcode.text}'")
         p.next()
+        if opcode.text.split(".")[0] == "call":
+            raise p.error("unknown instruction 'call': device functions must be inlined", opcode)
         operands: list[Operand] = []
         if p.token.text != ";":
             operands.append(self._operand())

@@ -28,9 +28,7 @@ def width(kind: str) -> int:
     return int(np.dtype(NUMPY[kind]).itemsize * 8)
 
 
-def run_op(
-    code: str, sources: Sequence[tuple[str, npt.NDArray[Any]]], out: str, declare: str = ""
-) -> npt.NDArray[Any]:
+def run_op(code: str, sources: Sequence[tuple[str, npt.NDArray[Any]]], out: str, declare: str = "") -> npt.NDArray[Any]:
     """Run ``code`` once an element: it reads %a, %b, %c (of the types of ``sources``) and writes %d (of type ``out``)."""
     n = len(sources[0][1])
     lines, params, args = [], [], []

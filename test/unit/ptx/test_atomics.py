@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from ptx_harness import kernel, launch
 
 RNG = np.random.default_rng(17)
@@ -73,5 +72,10 @@ def test_increment_decrement_exchange_and_compare() -> None:
 
 def test_bfloat_pairs_add() -> None:
     cell = np.array([0x3F803F80], dtype=np.uint32)
-    launch(kernel("setp.ne.u32 %p1, %r1, 0; @%p1 ret; mov.b32 %r2, 0x40003F80; red.global.add.noftz.bf16x2 [%rd1], %r2; ret;"), [cell])
+    launch(
+        kernel(
+            "setp.ne.u32 %p1, %r1, 0; @%p1 ret; mov.b32 %r2, 0x40003F80; red.global.add.noftz.bf16x2 [%rd1], %r2; ret;"
+        ),
+        [cell],
+    )
     assert cell[0] == 0x40404000

@@ -6,7 +6,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-
 from ptx_harness import run_op
 
 WORDS = [0, 1, 2, 0x80000000, 0xFFFFFFFF, 0x7FFFFFFF, 0x12345678, 0xDEADBEEF, 0x00FF00FF]
@@ -82,7 +81,9 @@ def test_counting(bits: int) -> None:
     assert run_op(f"clz.b{bits} %d, %a;", source, "u32").tolist() == [bits - x.bit_length() for x in words]
     flipped = [int(f"{x:0{bits}b}"[::-1], 2) for x in words]
     assert run_op(f"brev.b{bits} %d, %a;", source, f"b{bits}").tolist() == flipped
-    assert run_op(f"bfind.u{bits} %d, %a;", source, "u32").tolist() == [(x.bit_length() - 1) & 0xFFFFFFFF for x in words]
+    assert run_op(f"bfind.u{bits} %d, %a;", source, "u32").tolist() == [
+        (x.bit_length() - 1) & 0xFFFFFFFF for x in words
+    ]
     magnitude = [~x & ((1 << bits) - 1) if x >> (bits - 1) else x for x in words]
     top = [m.bit_length() - 1 for m in magnitude]
     assert run_op(f"bfind.s{bits} %d, %a;", source, "s32").tolist() == top
@@ -102,7 +103,11 @@ def test_bit_field_extract(bits: int, sign: str) -> None:
     words = WORDS if bits == 32 else LONGS
     places = [0, 1, 8, 16, 31, 32, 63, 64, 255, 256]
     a, pos, length = cross(words, places, places)
-    sources = [(f"b{bits}", np.array(a, f"u{bits // 8}")), ("u32", np.array(pos, "u4")), ("u32", np.array(length, "u4"))]
+    sources = [
+        (f"b{bits}", np.array(a, f"u{bits // 8}")),
+        ("u32", np.array(pos, "u4")),
+        ("u32", np.array(length, "u4")),
+    ]
     got = run_op(f"bfe.{sign}{bits} %d, %a, %b, %c;", sources, f"b{bits}")
     assert got.tolist() == [field(x, p, n, bits, sign == "s") for x, p, n in zip(a, pos, length, strict=True)]
 

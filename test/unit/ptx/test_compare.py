@@ -7,12 +7,18 @@ from itertools import product
 
 import numpy as np
 import pytest
-
 from ptx_harness import run_op
 from test_float import F32_EDGES
 from test_int_arith import column, pairs
 
-COMPARE = {"eq": operator.eq, "ne": operator.ne, "lt": operator.lt, "le": operator.le, "gt": operator.gt, "ge": operator.ge}
+COMPARE = {
+    "eq": operator.eq,
+    "ne": operator.ne,
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
 
 
 @pytest.mark.parametrize(("name", "kind"), list(product(COMPARE, ["u16", "s16", "u32", "s32", "u64", "s64"])))
@@ -29,7 +35,9 @@ def test_unsigned_names(name: str, meaning: str) -> None:
     assert got.astype(bool).tolist() == [COMPARE[meaning](x, y) for x, y in zip(a, b, strict=True)]
 
 
-@pytest.mark.parametrize(("name", "kind"), list(product([*COMPARE, *(c + "u" for c in COMPARE), "num", "nan"], ["f32", "f64", "f16"])))
+@pytest.mark.parametrize(
+    ("name", "kind"), list(product([*COMPARE, *(c + "u" for c in COMPARE), "num", "nan"], ["f32", "f64", "f16"]))
+)
 def test_floats(name: str, kind: str) -> None:
     with np.errstate(all="ignore"):
         base = F32_EDGES.astype({"f32": np.float32, "f64": np.float64, "f16": np.float16}[kind])

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ptx_harness import kernel, launch
 
 from prism_mlir.runtime.ptx import RuntimeLimit, TrapError
 from prism_mlir.runtime.ptx.cfg import weak_topological_order
-from ptx_harness import kernel, launch
 
 
 def collatz(n: int) -> int:
@@ -96,7 +96,9 @@ def test_producer_and_consumer_warps_with_named_barriers() -> None:
     assert out.tolist() == [3 * (31 - i) for i in range(32)]
 
 
-@pytest.mark.parametrize(("form", "value"), [("popc.u32 %r2, 0, %p1", 48), ("and.pred %p2, 0, %p1", 0), ("or.pred %p2, 0, %p1", 1)])
+@pytest.mark.parametrize(
+    ("form", "value"), [("popc.u32 %r2, 0, %p1", 48), ("and.pred %p2, 0, %p1", 0), ("or.pred %p2, 0, %p1", 1)]
+)
 def test_reducing_barriers(form: str, value: int) -> None:
     out = np.full(64, 99, dtype=np.uint32)
     tail = "" if "popc" in form else "selp.b32 %r2, 1, 0, %p2;"
@@ -112,7 +114,11 @@ def test_runaway_loop_stops() -> None:
 
 def test_trap_names_the_thread() -> None:
     with pytest.raises(TrapError, match=r"thread \(5, 0, 0\) of block \(1, 0, 0\)"):
-        launch(kernel("mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 100, %r1; setp.eq.u32 %p1, %r3, 105; @%p1 trap; ret;"), [np.zeros(1)], grid=2)
+        launch(
+            kernel("mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 100, %r1; setp.eq.u32 %p1, %r3, 105; @%p1 trap; ret;"),
+            [np.zeros(1)],
+            grid=2,
+        )
 
 
 def test_order_keeps_loops_together() -> None:

@@ -8,7 +8,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-
 from ptx_harness import NUMPY, run_op
 from test_float import F32_EDGES, round_exact
 from test_int_arith import column, edges, wrap
@@ -44,7 +43,9 @@ def floats(kind: str) -> np.ndarray:
         return base.astype(NUMPY[kind])
 
 
-@pytest.mark.parametrize(("dst", "src", "mode"), list(product(INTS, ["f16", "f32", "f64"], ["rni", "rzi", "rmi", "rpi"])))
+@pytest.mark.parametrize(
+    ("dst", "src", "mode"), list(product(INTS, ["f16", "f32", "f64"], ["rni", "rzi", "rmi", "rpi"]))
+)
 def test_float_to_int(dst: str, src: str, mode: str) -> None:
     values = floats(src)
     got = run_op(f"cvt.{mode}.{dst}.{src} %d, %a;", [(src, values)], dst)
@@ -77,7 +78,9 @@ def test_f32_to_half(dst: str, mode: str) -> None:
                         (RNG.integers(0, 2**16, 200) * 2.0**-26).astype(np.float32)])  # fmt: skip
     x = x[np.isfinite(x)]
     got = run_op(f"cvt.{mode}.{dst}.f32 %d, %a;", [("f32", x)], dst)
-    value = got.astype(np.float64) if dst == "f16" else (got.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    value = (
+        got.astype(np.float64) if dst == "f16" else (got.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
+    )
     assert value.tolist() == [round_exact(Fraction(float(v)), mode, bits, low, high) for v in x]
 
 
@@ -103,7 +106,9 @@ def test_widening_is_exact() -> None:
 
 @pytest.mark.parametrize("mode", ["rn", "rz", "rm", "rp"])
 def test_f64_to_f32(mode: str) -> None:
-    x = np.concatenate([RNG.standard_normal(200) * 10.0 ** RNG.integers(-45, 39, 200), [1 + 2.0**-24, 1 + 2.0**-24 + 2.0**-50]])
+    x = np.concatenate(
+        [RNG.standard_normal(200) * 10.0 ** RNG.integers(-45, 39, 200), [1 + 2.0**-24, 1 + 2.0**-24 + 2.0**-50]]
+    )
     got = run_op(f"cvt.{mode}.f32.f64 %d, %a;", [("f64", x)], "f32")
     assert got.astype(np.float64).tolist() == [round_exact(Fraction(float(v)), mode) for v in x]
 

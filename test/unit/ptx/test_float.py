@@ -9,7 +9,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-
 from ptx_harness import run_op
 
 F32_EDGES = np.array(
@@ -22,7 +21,9 @@ RNG = np.random.default_rng(7)
 MODES = ["rn", "rz", "rm", "rp"]
 
 
-def round_exact(value: Fraction, mode: str, bits: int = 24, low: int = -149, high: float = 3.4028234663852886e38) -> float:
+def round_exact(
+    value: Fraction, mode: str, bits: int = 24, low: int = -149, high: float = 3.4028234663852886e38
+) -> float:
     """The floating number next to a rational in the direction of ``mode``: ``bits`` significant ones, none below 2**low."""
     if value == 0:
         return 0.0
@@ -86,7 +87,9 @@ def test_rounding_of_f32(name: str, mode: str) -> None:
     sources = [("f32", a), ("f32", b)] + ([("f32", c)] if name == "fma" else [])
     registers = "%d, %a, %b, %c" if name == "fma" else "%d, %a, %b"
     got = run_op(f"{name}.{mode}.f32 {registers};", sources, "f32")
-    values = [exact[name](Fraction(float(x)), Fraction(float(y)), Fraction(float(z))) for x, y, z in zip(a, b, c, strict=True)]
+    values = [
+        exact[name](Fraction(float(x)), Fraction(float(y)), Fraction(float(z))) for x, y, z in zip(a, b, c, strict=True)
+    ]
     expected = np.array([round_exact(v, mode) for v in values], dtype=np.float32)
     nonzero = np.array([v != 0 for v in values])
     assert np.array_equal(got[nonzero], expected[nonzero])
@@ -106,7 +109,9 @@ def test_ftz_flushes_operands_and_results() -> None:
     tiny = np.array([1e-40, -1e-40, 1e-38, 2e-38, 1.0], dtype=np.float32)
     got = run_op("add.ftz.f32 %d, %a, %b;", [("f32", tiny), ("f32", np.zeros(5, np.float32))], "f32")
     same(got, np.array([0.0, 0.0, 0.0, 2e-38, 1.0], dtype=np.float32))
-    got = run_op("mul.ftz.f32 %d, %a, %b;", [("f32", np.float32([1e-20, -1e-20])), ("f32", np.float32([1e-20, 1e-20]))], "f32")
+    got = run_op(
+        "mul.ftz.f32 %d, %a, %b;", [("f32", np.float32([1e-20, -1e-20])), ("f32", np.float32([1e-20, 1e-20]))], "f32"
+    )
     same(got, np.array([0.0, -0.0], dtype=np.float32))
     got = run_op("mul.f32 %d, %a, %b;", [("f32", np.float32([1e-20])), ("f32", np.float32([1e-20]))], "f32")
     assert got[0] == np.float32(1e-40)
@@ -192,7 +197,9 @@ def test_abs_neg_copysign() -> None:
     ],
 )  # fmt: skip
 def test_functions(name: str, fn: Callable[[np.ndarray], np.ndarray]) -> None:
-    x = np.concatenate([RNG.uniform(-5, 5, 300), [0.0, -0.0, 1.0, 100.0, -200.0, np.inf, -np.inf, np.nan]]).astype(np.float32)
+    x = np.concatenate([RNG.uniform(-5, 5, 300), [0.0, -0.0, 1.0, 100.0, -200.0, np.inf, -np.inf, np.nan]]).astype(
+        np.float32
+    )
     got = run_op(f"{name}.f32 %d, %a;", [("f32", x)], "f32").astype(np.float64)
     with np.errstate(all="ignore"):
         expected = fn(x.astype(np.float64))

@@ -7,7 +7,6 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-
 from ptx_harness import run_op
 from test_float import round_exact
 
@@ -49,7 +48,11 @@ def test_scalar(name: str, kind: str) -> None:
     if n == 3:  # near cancellation, where a second rounding would show
         with np.errstate(all="ignore"):
             product = -(decode(columns[0], kind) * decode(columns[1], kind))
-            near = product.astype(np.float16).view(np.uint16) if kind == "f16" else (product.astype(np.float32).view(np.uint32) >> 16)
+            near = (
+                product.astype(np.float16).view(np.uint16)
+                if kind == "f16"
+                else (product.astype(np.float32).view(np.uint32) >> 16)
+            )
         columns[2][::2] = np.where(np.isfinite(decode(near.astype(np.uint16), kind)), near, columns[2])[::2]
     sources = [(kind, c.view(np.float16) if kind == "f16" else c) for c in columns]
     got = run_op(f"{name}.{kind} {'%d, %a, %b, %c' if n == 3 else '%d, %a, %b'};", sources, kind)

@@ -7,7 +7,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-
 from ptx_harness import run_op
 
 
@@ -113,9 +112,13 @@ def test_carry_chains_make_wide_sums() -> None:
     cols = [("u64", column(a, "u64")), ("u64", column(b, "u64"))]
     split = "mov.b64 {%x0, %x1}, %a; mov.b64 {%y0, %y1}, %b;"
     declare = ".reg .b32 %x0, %x1, %y0, %y1, %z0, %z1;"
-    add = run_op(f"{split} add.cc.u32 %z0, %x0, %y0; addc.u32 %z1, %x1, %y1; mov.b64 %d, {{%z0, %z1}};", cols, "u64", declare)
+    add = run_op(
+        f"{split} add.cc.u32 %z0, %x0, %y0; addc.u32 %z1, %x1, %y1; mov.b64 %d, {{%z0, %z1}};", cols, "u64", declare
+    )
     assert add.tolist() == [wrap(x + y, "u64") for x, y in zip(a, b, strict=True)]
-    sub = run_op(f"{split} sub.cc.u32 %z0, %x0, %y0; subc.u32 %z1, %x1, %y1; mov.b64 %d, {{%z0, %z1}};", cols, "u64", declare)
+    sub = run_op(
+        f"{split} sub.cc.u32 %z0, %x0, %y0; subc.u32 %z1, %x1, %y1; mov.b64 %d, {{%z0, %z1}};", cols, "u64", declare
+    )
     assert sub.tolist() == [wrap(x - y, "u64") for x, y in zip(a, b, strict=True)]
 
 
@@ -133,4 +136,6 @@ def test_sad_and_mul24(kind: str) -> None:
 def test_relu_minimum() -> None:
     a, b = pairs("s32")
     cols = [("s32", column(a, "s32")), ("s32", column(b, "s32"))]
-    assert run_op("min.relu.s32 %d, %a, %b;", cols, "s32").tolist() == [max(0, min(x, y)) for x, y in zip(a, b, strict=True)]
+    assert run_op("min.relu.s32 %d, %a, %b;", cols, "s32").tolist() == [
+        max(0, min(x, y)) for x, y in zip(a, b, strict=True)
+    ]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from ptx_harness import HEADER, kernel, launch, run_op
 
 from prism_mlir.runtime.ptx import LaunchError, Module
-from ptx_harness import HEADER, kernel, launch, run_op
 
 RNG = np.random.default_rng(5)
 

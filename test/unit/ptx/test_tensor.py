@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-
 from ptx_harness import kernel, launch
 
 RNG = np.random.default_rng(13)
@@ -91,7 +90,13 @@ def test_products(kind: str, bits: int, k: int) -> None:
     cv = RNG.integers(-99, 99, (16, 8)).astype(np.int32 if integer else np.float32)
     total = "s32" if integer else "f32"
     name = f"mma.sync.aligned.m16n8k{k}.row.col.{total}.{kind}.{kind}.{total}"
-    out = run_mma(name, fragment(encode(av, kind), kind, bits, k, "a"), fragment(encode(bv, kind), kind, bits, k, "b"), accumulator(cv), 4)
+    out = run_mma(
+        name,
+        fragment(encode(av, kind), kind, bits, k, "a"),
+        fragment(encode(bv, kind), kind, bits, k, "b"),
+        accumulator(cv),
+        4,
+    )
     assert (out == accumulator((av @ bv + cv).astype(cv.dtype))).all()  # these sums are exact in f32 and s32
 
 

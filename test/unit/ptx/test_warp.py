@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ptx_harness import kernel, launch
 
 from prism_mlir.runtime.ptx import CheckError
-from ptx_harness import kernel, launch
 
 RNG = np.random.default_rng(9)
 FULL = "0xffffffff"
@@ -21,7 +21,9 @@ def run_warp(code: str, x: np.ndarray, results: int = 1, block: int = 64, **opti
     stores = " ".join(f"st.global.b32 [%rd2+{4 * i}], %r{10 + i};" for i in range(results))
     body = f"""ld.param.u64 %rd2, [p1]; mad.wide.u32 %rd1, %r1, 4, %rd1; mad.wide.u32 %rd2, %r1, {4 * results}, %rd2;
       ld.global.b32 %r2, [%rd1]; mov.u32 %r3, %laneid; {code} {stores} ret;"""
-    launch(kernel(body, ".param .u64 p0, .param .u64 p1"), [x.astype(np.uint32), out], block=block, outputs={1}, **options)
+    launch(
+        kernel(body, ".param .u64 p0, .param .u64 p1"), [x.astype(np.uint32), out], block=block, outputs={1}, **options
+    )
     return out
 
 
@@ -44,7 +46,10 @@ def shuffled(mode: str, lane: int, b: int, c: int) -> tuple[int, bool]:
     return (j if ok else lane), ok
 
 
-@pytest.mark.parametrize(("mode", "b", "c"), list(product(["up", "down", "bfly", "idx"], [0, 1, 3, 16, 31], [0x1F, 0, 0x181F, 0x1C07, 0x1000])))
+@pytest.mark.parametrize(
+    ("mode", "b", "c"),
+    list(product(["up", "down", "bfly", "idx"], [0, 1, 3, 16, 31], [0x1F, 0, 0x181F, 0x1C07, 0x1000])),
+)
 def test_shuffle(mode: str, b: int, c: int) -> None:
     x = RNG.integers(0, 2**32, 64)
     got = run_warp(f"shfl.sync.{mode}.b32 %r10|%p1, %r2, {b}, {c}, {FULL}; selp.b32 %r11, 1, 0, %p1;", x, 2)
@@ -96,7 +101,9 @@ def test_redux(name: str, kind: str) -> None:
 
 def test_match_and_elect() -> None:
     x = RNG.integers(0, 4, 64)
-    got = run_warp(f"match.any.sync.b32 %r10, %r2, {FULL}; elect.sync %r12|%p1, {FULL}; selp.b32 %r11, 1, 0, %p1;", x, 2)
+    got = run_warp(
+        f"match.any.sync.b32 %r10, %r2, {FULL}; elect.sync %r12|%p1, {FULL}; selp.b32 %r11, 1, 0, %p1;", x, 2
+    )
     for t in range(64):
         w = t // 32 * 32
         assert got[t].tolist() == [sum(1 << i for i in range(32) if x[w + i] == x[t]), int(t % 32 == 0)]
@@ -121,9 +128,15 @@ def test_shuffle_inside_a_branch_with_a_narrow_mask() -> None:
 @pytest.mark.parametrize(
     ("code", "what"),
     [
-        ("setp.ge.u32 %p1, %r3, 16; @%p1 bra OUT; shfl.sync.bfly.b32 %r10, %r2, 1, 31, -1; OUT: bar.warp.sync -1;", "needs the second thread"),
+        (
+            "setp.ge.u32 %p1, %r3, 16; @%p1 bra OUT; shfl.sync.bfly.b32 %r10, %r2, 1, 31, -1; OUT: bar.warp.sync -1;",
+            "needs the second thread",
+        ),
         ("shfl.sync.bfly.b32 %r10, %r2, 1, 31, 0xffff;", "does not name it"),
-        ("setp.ge.u32 %p1, %r3, 16; @%p1 bra OUT; shfl.sync.bfly.b32 %r10, %r2, 16, 31, 0xffff; OUT:", "does not take part"),
+        (
+            "setp.ge.u32 %p1, %r3, 16; @%p1 bra OUT; shfl.sync.bfly.b32 %r10, %r2, 16, 31, 0xffff; OUT:",
+            "does not take part",
+        ),
         ("setp.lt.u32 %p1, %r3, 16; @%p1 redux.sync.add.u32 %r10, %r2, -1;", "named in the member mask"),
         ("setp.ge.u32 %p1, %r3, 16; @%p1 exit; ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%r10}, [%r2];", "has exited"),
     ],

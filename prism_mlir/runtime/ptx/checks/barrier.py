@@ -21,7 +21,10 @@ Lanes = npt.NDArray[np.bool_]
 
 @dataclass(slots=True)
 class Arrival:
-    """Threads that stand at one barrier instruction, and where they go on."""
+    """Threads that stand at one barrier instruction, and where they go on.
+
+    ``time``: what a thread did before this is ordered before the barrier (one that only arrives goes on in the meantime).
+    """
 
     site: Site
     control: Control
@@ -29,6 +32,7 @@ class Arrival:
     lanes: Lanes
     number: npt.NDArray[np.int64]
     count: npt.NDArray[np.int64] | None
+    time: npt.NDArray[np.int64]
 
 
 class Barriers:
@@ -43,14 +47,17 @@ class Barriers:
         """Threads ``lanes`` reach a barrier."""
         number = st.spread(st.regs[control.slot]).astype(np.int64)
         count = None if control.count is None else st.spread(st.regs[control.count]).astype(np.int64)
+        time = st.clock.tick() if control.mode == "arrive" else st.clock.time + 1
         for arrival in self.waiting:
             if arrival.site.pc == site.pc and not (arrival.lanes & lanes).any():
+                arrival.time[lanes] = time
                 arrival.lanes |= lanes
                 arrival.number = np.where(lanes, number, arrival.number)
                 if count is not None and arrival.count is not None:
                     arrival.count = np.where(lanes, count, arrival.count)
                 return
-        self.waiting.append(Arrival(site, control, resume, lanes.copy(), number, count))
+        times = np.full(self._n, time, dtype=np.int64)
+        self.waiting.append(Arrival(site, control, resume, lanes.copy(), number, count, times))
 
     def release(self, st: State) -> list[tuple[int, Lanes]]:
         """Complete what can be completed; returns (where to go on, threads)."""
@@ -86,7 +93,7 @@ class Barriers:
         wanted = int(counts[0][np.flatnonzero(parts[0][1])[0]])
         per_warp = met.reshape(-1, WARP)
         live = st.live.reshape(-1, WARP)
-        whole = per_warp.any(axis=1) & (per_warp == live).all(axis=1)
+        whole = per_warp.any(axis=1) & (per_warp | ~live).all(axis=1)
         return int(np.count_nonzero(whole)) * WARP >= wanted
 
     @staticmethod
@@ -115,12 +122,15 @@ class Barriers:
     def _pass(
         self, st: State, block: int, met: Lanes, parts: list[tuple[Arrival, Lanes]], released: list[tuple[int, Lanes]]
     ) -> None:
+        waits = [(a, lanes) for a, lanes in parts if a.control.mode != "arrive"]
         everyone = bool((met == st.live)[st.lane_block == block].all())
-        if everyone:
+        if everyone and len(waits) == len(parts):
             st.clock.block_barrier(np.array([block]))
-        else:
-            warps = np.unique(st.lane_warp[met])
-            st.clock.named_barrier(block, warps)
+        elif waits:
+            waiting = np.unique(np.concatenate([st.lane_warp[lanes] for _, lanes in waits]))
+            arrived = {int(w): int(a.time[lanes & (st.lane_warp == w)].max())
+                       for a, lanes in parts if a.control.mode == "arrive" for w in np.unique(st.lane_warp[lanes])}  # fmt: skip
+            st.clock.named_barrier(block, waiting, arrived)
         st.epoch[block] += 1
         st.counters.barriers += 1
         for a, lanes in parts:

@@ -37,9 +37,10 @@ class SyncClock:
         self._threads = st.lane_thread
         self.stamps = self._threads + (1 << TIME_SHIFT)
 
-    def _tick(self) -> None:
+    def tick(self) -> int:
         self.time += 1
         self.stamps = self._threads + (self.time << TIME_SHIFT)
+        return self.time
 
     @property
     def floor_stamp(self) -> int:
@@ -48,7 +49,7 @@ class SyncClock:
 
     def block_barrier(self, blocks: npt.NDArray[np.intp] | None) -> None:
         """All threads of ``blocks`` (None: of every block) have met."""
-        self._tick()
+        self.tick()
         if blocks is None:
             self.known[:] = self.time
             self.floor = self.time
@@ -58,15 +59,21 @@ class SyncClock:
 
     def warp_barrier(self, blocks: npt.NDArray[np.int64], warps: npt.NDArray[np.int64]) -> None:
         """The threads of each named warp have met one another."""
-        self._tick()
+        self.tick()
         self.known[blocks, warps, warps] = self.time
 
-    def named_barrier(self, block: int, warps: npt.NDArray[np.int64]) -> None:
-        """Some warps of one block have met: each knows what any of them knew."""
-        self._tick()
-        rows = self.known[block, warps].max(axis=0)
-        rows[warps] = self.time
-        self.known[block, warps] = rows
+    def named_barrier(self, block: int, waiting: npt.NDArray[np.int64], arrived: dict[int, int]) -> None:
+        """Some warps of one block have met: those that wait know what any of them knew, and what each did before it came.
+
+        ``arrived``: warps that only arrived and went on, with the time when they did.
+        """
+        self.tick()
+        every = np.union1d(waiting, np.array(list(arrived), dtype=np.int64)).astype(np.int64)
+        rows = self.known[block, every].max(axis=0)
+        rows[waiting] = self.time
+        for warp, time in arrived.items():
+            rows[warp] = max(int(rows[warp]), time)
+        self.known[block, waiting] = np.maximum(self.known[block, waiting], rows)
 
     def unordered(self, st: State, stamps: Index, lanes: Index) -> npt.NDArray[np.bool_]:
         """Which of the earlier accesses ``stamps`` are concurrent with lanes ``lanes`` now."""

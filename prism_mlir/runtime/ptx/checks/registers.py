@@ -83,7 +83,14 @@ def _definite(e: Effect, known: int) -> int:
     return written
 
 
-def watched(run: Run | None, effect: Effect, doubtful: tuple[int, ...], tracked: frozenset[int], names: Sequence[str], site: Site) -> Run | None:
+def watched(
+    run: Run | None,
+    effect: Effect,
+    doubtful: tuple[int, ...],
+    tracked: frozenset[int],
+    names: Sequence[str],
+    site: Site,
+) -> Run | None:
     """``run`` with the state of the tracked registers checked before and updated after."""
     writes = tuple(s for s in effect.writes if s in tracked)
     if not writes and (not doubtful or effect.copies):

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from prism_mlir.runtime.ptx.ops import (
-    atomics,
     async_copy,
+    atomics,
     bits,
     compare,
     control,
