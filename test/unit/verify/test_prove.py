@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from candidates import PROGRAMS, STRUCTURES, all_candidates, build, mapping_space
 
@@ -199,10 +201,13 @@ def split_k() -> tuple[Program, KernelGraph]:
     return program, KernelGraph((x, w), nodes, (3,))
 
 
-def test_graphs_whose_tiles_do_not_fit_for_all_sizes_are_never_proved():
-    """Split-k by concatenation stores a [64, 128*d_y] tensor where the second kernel is told [64, 128]."""
+def test_a_second_kernel_that_sums_partial_products_is_seen_through():
+    """Part of comb cancels across kernels. (That the stored tensor grows with d_y is another matter: the refuter's shape check.)"""
     program, graph = split_k()
-    assert prove(program, [graph])[0].status is not Status.REFUTED
+    (verdict,) = prove(program, [graph])
+    assert verdict.proved and {"part-comb", "partial-red"} <= set(verdict.rules_fired)
+    missing = replace(next(iter(graph.nodes)), mapping=Mapping(((0, -1), (-1, 0)), (-1, -1), ((0, 1),)))
+    assert not prove(program, [replace(graph, nodes=(missing, graph.nodes[1]))])[0].proved
 
 
 # --- What must not be proved -----------------------------------------------------------------------------------------------
