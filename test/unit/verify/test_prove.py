@@ -202,7 +202,7 @@ def split_k() -> tuple[Program, KernelGraph]:
 
 
 def test_a_second_kernel_that_sums_partial_products_is_seen_through():
-    """Part of comb cancels across kernels. (That the stored tensor grows with d_y is another matter: the refuter's shape check.)"""
+    """Part of comb cancels across kernels. (That the stored tensor grows with d_y is for the shape check to refuse.)"""
     program, graph = split_k()
     (verdict,) = prove(program, [graph])
     assert verdict.proved and {"part-comb", "partial-red"} <= set(verdict.rules_fired)
