@@ -29,11 +29,11 @@ test: environment
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
 	$(BIN)/lit -sv -j $(JOBS) test
-	$(BIN)/pytest -q -n $(JOBS) -m "not extras"
+	$(BIN)/pytest -n $(JOBS) -m "not extras"
 
 test-extras: environment-extras
 	$(BIN)/lit -sv -j $(JOBS) test
-	$(BIN)/pytest -q -m extras
+	$(BIN)/pytest -m extras
 
 bench: environment
 	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
