@@ -1,6 +1,7 @@
 """The order in which diverged threads run: every loop together, and everything before what it leads to.
 
-Running the fragment that is first in this order lets threads that took different ways meet again at the earliest point where all their
+Running the fragment that is first in this order lets threads that took different ways meet again at the earliest
+point where all their
 paths join. (The smallest program counter does the same only where the compiler lays blocks out in source order, and LLVM
 often does not.) The order is Bourdoncle's weak topological order ("Efficient chaotic iteration strategies with
 widenings", 1993): strongly connected components in topological order, each with its head first.

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
-from typing import Any, NoReturn
+from typing import Any
 
 import numpy as np
 
@@ -54,7 +54,8 @@ class Access:
 class Control:
     """How a basic block ends: ``branch``, ``table``, ``exit`` or ``barrier``.
 
-    ``targets`` are labels; ``slot`` holds the branch index, or the barrier's number. For a barrier ``count`` is the slot of the thread count
+    ``targets`` are labels; ``slot`` holds the branch index, or the barrier's number. For a barrier ``count`` is the
+    slot of the thread count
     (None: the whole block), ``mode`` is ``sync``, ``arrive`` or ``red``, ``aligned`` says that the warp must arrive together.
     """
 
@@ -69,7 +70,9 @@ class Control:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One decoded instruction. ``sync`` is the slot of the member mask of a warp operation, or -1 when the whole warp is meant."""
+    """One decoded instruction. ``sync`` is the slot of the member mask of a warp operation, or -1 when the whole
+    warp is meant.
+    """
 
     run: Run | None
     klass: str
@@ -168,30 +171,30 @@ class Context:
     def operands(self) -> tuple[Operand, ...]:
         return self.instruction.operands
 
-    def fail(self, message: str) -> NoReturn:
-        raise PtxSyntaxError(f"{message} in '{self.instruction.text}'", self.instruction.location)
+    def fail(self, message: str) -> PtxSyntaxError:
+        return PtxSyntaxError(f"{message} in '{self.instruction.text}'", self.instruction.location)
 
-    def unknown(self) -> NoReturn:
+    def unknown(self) -> PtxSyntaxError:
         """The modifiers are none that this opcode is known with."""
         name = ".".join((self.instruction.opcode, *self.mods))
-        raise PtxSyntaxError(f"unknown instruction '{name}'", self.instruction.location)
+        return PtxSyntaxError(f"unknown instruction '{name}'", self.instruction.location)
 
     def count(self, *allowed: int) -> None:
         if len(self.operands) not in allowed:
-            self.fail(f"expected {' or '.join(map(str, allowed))} operands, found {len(self.operands)}")
+            raise self.fail(f"expected {' or '.join(map(str, allowed))} operands, found {len(self.operands)}")
 
     def scalar(self, name: str) -> Scalar:
         if name not in SCALARS:
-            self.unknown()
+            raise self.unknown()
         return SCALARS[name]
 
     def take(self, *known: str) -> tuple[Scalar, frozenset[str]]:
         """The modifiers of an instruction with one type, which comes last: the type, and the others, all of them ``known``."""
         if not self.mods:
-            self.unknown()
+            raise self.unknown()
         flags = self.mods[:-1]
         if any(flag not in known for flag in flags):
-            self.unknown()
+            raise self.unknown()
         return self.scalar(self.mods[-1]), frozenset(flags)
 
     # -- slots ----------------------------------------------------------------------------------------------------
@@ -202,7 +205,7 @@ class Context:
             return slot
         if name in SPECIALS:
             return self._constant(("special", name), name, SPECIALS[name].scalar, special=name)
-        self.fail(f"register '{name}' is not declared")
+        raise self.fail(f"register '{name}' is not declared")
 
     def _constant(
         self,
@@ -226,11 +229,11 @@ class Context:
         """The slot of a literal read as ``scalar``."""
         if scalar.kind == "p":
             if not isinstance(operand, IntImm):
-                self.fail("a predicate literal must be an integer")
+                raise self.fail("a predicate literal must be an integer")
             value = np.array([operand.value != 0])
         elif isinstance(operand, IntImm):
             if scalar.kind == "f" and scalar.bits > 16:
-                self.fail(f"integer literal where {scalar.name} is expected")
+                raise self.fail(f"integer literal where {scalar.name} is expected")
             value = np.array([operand.value & ((1 << scalar.bits) - 1)], dtype=scalar.storage)
         else:
             value = self._float(operand, scalar)
@@ -244,7 +247,7 @@ class Context:
             return np.array([operand.raw | negative], dtype=scalar.storage)
         if scalar.kind == "f":
             return np.array([operand.value], dtype=scalar.value).view(scalar.storage)
-        self.fail(f"floating literal where {scalar.name} is expected")
+        raise self.fail(f"floating literal where {scalar.name} is expected")
 
     def src(self, operand: Operand, scalar: Scalar, wider: bool = False) -> int:
         """The slot of a source of type ``scalar``; ``wider``: the register may be wider than the type (ld, st, cvt)."""
@@ -256,7 +259,7 @@ class Context:
         elif isinstance(operand, Sym):
             slot = self.address_of(operand, scalar)
         else:
-            self.fail("unexpected kind of source operand")
+            raise self.fail("unexpected kind of source operand")
         self.reads.append(slot)
         return slot
 
@@ -268,9 +271,9 @@ class Context:
 
     def address_of(self, symbol: Sym, scalar: Scalar) -> int:
         if symbol.name not in self.variables and symbol.name not in self.params:
-            self.fail(f"'{symbol.name}' is neither a variable nor a parameter")
+            raise self.fail(f"'{symbol.name}' is neither a variable nor a parameter")
         if scalar.bits not in (32, 64):
-            self.fail("an address needs a 32-bit or 64-bit register")
+            raise self.fail("an address needs a 32-bit or 64-bit register")
         key = ("symbol", symbol.name, symbol.offset, scalar.bits)
         return self._constant(key, symbol.name, SCALARS[f"b{scalar.bits}"], symbol=symbol.name, offset=symbol.offset)
 
@@ -279,7 +282,7 @@ class Context:
         if isinstance(operand, Sink):
             return self.layout.new("_", scalar)
         if not isinstance(operand, Reg) or operand.name not in self.layout.slots:
-            self.fail("the destination must be a declared register")
+            raise self.fail("the destination must be a declared register")
         slot = self.layout.slots[operand.name]
         self._check_width(operand.name, slot, scalar, wider)
         self.writes.append(slot)
@@ -288,9 +291,9 @@ class Context:
     def _check_width(self, name: str, slot: int, scalar: Scalar, wider: bool) -> None:
         have = self.layout.scalars[slot]
         if (have.kind == "p") != (scalar.kind == "p"):
-            self.fail(f"register '{name}' is {have.name}, but {scalar.name} is expected")
+            raise self.fail(f"register '{name}' is {have.name}, but {scalar.name} is expected")
         if have.bits != scalar.bits and not (wider and have.bits > scalar.bits):
-            self.fail(f"register '{name}' has {have.bits} bits, but {scalar.name} is expected")
+            raise self.fail(f"register '{name}' has {have.bits} bits, but {scalar.name} is expected")
 
     def storage(self, slot: int) -> np.dtype[Any]:
         return self.layout.scalars[slot].storage
@@ -389,7 +392,9 @@ def decode(program: Program, kernel: Kernel) -> Decoded:
 
 
 def successors(last: list[Step], labels: Mapping[str, int]) -> list[list[int]]:
-    """The blocks that may follow each block, given the last step of each; one more node, without successors, is the end of the kernel."""
+    """The blocks that may follow each block, given the last step of each; one more node, without successors, is the
+    end of the kernel.
+    """
     end = len(last)
     following: list[list[int]] = []
     for i, step in enumerate(last):
@@ -406,7 +411,7 @@ def _step(ctx: Context, pc: int, instruction: Instruction) -> Step:
     ctx.begin(pc, instruction)
     builder = TABLE.get(instruction.opcode)
     if builder is None:
-        ctx.unknown()
+        raise ctx.unknown()
     guard = None
     if instruction.guard is not None:
         guard = (ctx.src(Reg(instruction.guard.reg), PRED), instruction.guard.negated)

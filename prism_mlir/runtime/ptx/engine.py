@@ -1,7 +1,8 @@
 """The scheduler: runs the decoded blocks of a kernel for all lanes of a batch.
 
 While all lanes agree the loop is a walk over basic blocks. Where a branch diverges the lanes split into fragments, one a basic
-block, and the fragment that is first in the order of ``cfg`` runs next; fragments that meet are merged. Fragments wait at barriers, and
+block, and the fragment that is first in the order of ``cfg`` runs next; fragments that meet are merged. Fragments
+wait at barriers, and
 at warp operations whose warp is not together yet.
 """
 
@@ -63,14 +64,16 @@ class Engine:
     def _block(self, at: int, mask: Mask) -> int | None:
         """Run block ``at``; returns the block that the same lanes go on with, None when there is none."""
         if at >= len(self.blocks):
-            return self._exit(mask)
+            self._exit(mask)
+            return None
         st, block = self.st, self.blocks[at]
         if block.sync is not None and not mask.dense and not self._together(at, block, mask):
             return None
         st.steps += len(block.steps)
         if st.steps > self.max_steps:
             raise RuntimeLimit(
-                f"kernel '{st.kernel}' has not ended after {self.max_steps} instructions; raise max_steps if it is no endless loop",
+                f"kernel '{st.kernel}' has not ended after {self.max_steps} instructions;"
+                " raise max_steps if it is no endless loop",
                 block.steps[0].site.location,
             )
         seen = self.seen[at]
@@ -105,7 +108,8 @@ class Engine:
             self._add(target, taken)
             return None
         if control.kind == "exit":
-            return self._exit(taken)
+            self._exit(taken)
+            return None
         if control.kind == "barrier":
             return self._barrier(at, block, taken)
         return self._table(block, taken)
@@ -187,7 +191,8 @@ class Engine:
         bits = np.uint32(1) << np.arange(WARP, dtype=np.uint32)
         union = np.bitwise_or.reduce(np.where(table, words, np.uint32(0)), axis=1)
         named = (union[:, None] & bits) != 0
-        return some & named & st.live.reshape(-1, WARP) & ~table
+        value: Lanes = some & named & st.live.reshape(-1, WARP) & ~table
+        return value
 
     def _resume_held(self) -> None:
         """Nothing else can run: let the warps go on that are complete; the others will never be."""
@@ -246,8 +251,8 @@ class Engine:
         st = self.st
         waiting: dict[int, Site] = {}
         for at, lanes in self.held.items():
-            for lane in np.flatnonzero(lanes):
-                waiting[int(lane)] = self.blocks[at].steps[0].site
+            for held in np.flatnonzero(lanes).tolist():
+                waiting[held] = self.blocks[at].steps[0].site
         if not self.held:
             return self.barriers.stuck(st, waiting)
         at = min(self.held)

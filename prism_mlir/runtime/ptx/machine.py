@@ -130,7 +130,8 @@ class KernelHandle:
 
         Args:
             grid, block: extents in x, y, z (missing ones are 1).
-            args: one a parameter. A NumPy array for a pointer (its bytes are the buffer, whatever its type: bf16 is passed as uint16), a number
+            args: one a parameter. A NumPy array for a pointer (its bytes are the buffer, whatever its type: bf16 is
+            passed as uint16), a number
                 for a scalar, ``bytes`` for a parameter passed by value as a byte array.
             shared_bytes: dynamic shared memory in bytes.
             checks: which checks are on; all by default.
@@ -376,12 +377,12 @@ def _encode_scalar(i: int, param: Param, arg: int | float | np.generic) -> bytes
     try:
         if scalar.kind == "f":
             return np.array([arg], dtype=scalar.value).tobytes()
-        if isinstance(arg, np.floating) or isinstance(arg, float):
+        if isinstance(arg, (np.floating, float)):
             kind = {16: np.float16, 32: np.float32, 64: np.float64}[scalar.bits]
             if scalar.kind != "b":
                 raise LaunchError(f"argument {i} ('{param.name}') is a {scalar.name}; {arg!r} is no integer")
             return np.array([arg], dtype=kind).tobytes()
-        value = int(arg)  # type: ignore[call-overload]
+        value = int(arg)
     except (TypeError, ValueError, KeyError):
         raise LaunchError(f"argument {i} ('{param.name}') cannot be a {type(arg).__name__}") from None
     if not -(1 << (scalar.bits - 1)) <= value < 1 << scalar.bits:

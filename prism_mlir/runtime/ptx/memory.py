@@ -49,7 +49,8 @@ class _Bytes:
 
     def get(self, at: Index, width: int) -> Array:
         if int(np.bitwise_or.reduce(at)) & (width - 1):
-            return self.data[at[:, None] + np.arange(width)].reshape(-1).view(CELL[width])
+            pieces: Array = self.data[at[:, None] + np.arange(width)].reshape(-1)
+            return pieces.view(CELL[width])
         return self._views[width].take(at >> (width.bit_length() - 1))
 
     def put(self, at: Index, width: int, raw: Array) -> None:
@@ -227,7 +228,8 @@ class Arena:
     ) -> tuple[Index, Index | None, npt.NDArray[np.bool_] | None]:
         """State-space addresses to byte positions in the arena, checked.
 
-        Returns the positions, their lanes (None: every lane), and, where bounds are not checked, which of ``at`` are inside (None: all)."""
+        Returns the positions, their lanes (None: every lane), and, where bounds are not checked, which of ``at`` are
+        inside (None: all)."""
         if at.shape[0] == 1 and lane is None:
             at = np.broadcast_to(at, (st.n,))
         low, high = int(at.min()), int(at.max())
@@ -341,14 +343,15 @@ class AsyncQueue:
             waiting = np.zeros(self._n, dtype=np.bool_)
             waiting[lane] = True
         for copy in self.copies:
+            done: npt.NDArray[np.bool_]
             if keep is None:
                 done = np.ones(copy.lane.shape, dtype=np.bool_)
             elif self.uniform is not None:
                 done = copy.group < self.uniform - keep
             else:
                 done = copy.group < self.committed[copy.lane] - keep
-            if waiting is None and done.shape[0] == 1 and copy.left is None:
-                if done[0]:
+            if waiting is None and done.size == 1 and copy.left is None:
+                if done.all():
                     self._land(st, copy, None)
                 else:
                     remaining.append(copy)

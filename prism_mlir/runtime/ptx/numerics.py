@@ -41,7 +41,8 @@ def to_odd(s: F64, error: F64) -> F64:
 def add_odd(a: F64, b: F64) -> F64:
     """The sum in f64, rounded to odd."""
     s = a + b
-    return to_odd(s, two_sum_error(*np.broadcast_arrays(a, b), s))
+    x, y = np.broadcast_arrays(a, b)
+    return to_odd(s, two_sum_error(x, y, s))
 
 
 def fma_odd32(a: F32, b: F32, c: F32) -> F64:

@@ -6,6 +6,7 @@ Pointers that come out of memory may point anywhere. 32-bit values from memory a
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prism_mlir.runtime.ptx.decode import Decoded
@@ -16,7 +17,8 @@ ANYWHERE = "*"
 
 @dataclass(frozen=True, slots=True)
 class Uses:
-    """Attributes: ``written`` names the parameters and variables that stores may reach; ``cells`` the narrowest access in bytes by name;
+    """Attributes: ``written`` names the parameters and variables that stores may reach; ``cells`` the narrowest
+    access in bytes by name;
     ``shared_cell`` the narrowest access to shared memory."""
 
     written: frozenset[str]
@@ -87,7 +89,7 @@ def _sources(decoded: Decoded) -> dict[int, set[str]]:
     return found
 
 
-def _loaded(decoded: Decoded, operand: object, mods: tuple[str, ...], params: dict[str, object]) -> set[str]:
+def _loaded(decoded: Decoded, operand: object, mods: tuple[str, ...], params: Mapping[str, object]) -> set[str]:
     """What a load may bring: a parameter's own name, anything for other 64-bit loads, nothing for narrower ones."""
     if "param" in mods:
         if isinstance(operand, Addr) and isinstance(operand.base, Sym) and operand.base.name in params:

@@ -16,7 +16,8 @@ def test_returned_values_are_a_permutation_of_the_partial_sums(space: str) -> No
     if space == "global":
         setup, address = "", "%rd1"
     else:
-        setup = "mov.u64 %rd4, cell; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.b32 [%rd4], 0; bar.sync 0; cvta.shared.u64 %rd5, %rd4;"
+        setup = "mov.u64 %rd4, cell; setp.eq.u32 %p1, %r1, 0; @%p1 st.shared.b32 [%rd4], 0; bar.sync 0;"
+        setup += "cvta.shared.u64 %rd5, %rd4;"
         address = "%rd4" if space else "%rd5"
     dot = f".{space}" if space else ""
     body = f"""ld.param.u64 %rd2, [p1]; {setup} add.u32 %r3, %r1, 1; atom{dot}.add.u32 %r2, [{address}], %r3;
@@ -28,7 +29,8 @@ def test_returned_values_are_a_permutation_of_the_partial_sums(space: str) -> No
 
 @pytest.mark.parametrize(
     ("name", "fold", "start"),
-    [("add.u32", lambda a, b: (a + b) & 0xFFFFFFFF, 5), ("min.u32", min, 2**31), ("max.s32", None, 0), ("and.b32", lambda a, b: a & b, 2**32 - 1),
+    [("add.u32", lambda a, b: (a + b) & 0xFFFFFFFF, 5), ("min.u32", min, 2**31), ("max.s32", None, 0),
+     ("and.b32", lambda a, b: a & b, 2**32 - 1),
      ("or.b32", lambda a, b: a | b, 0), ("xor.b32", lambda a, b: a ^ b, 1)],
 )  # fmt: skip
 def test_reductions_over_blocks(name: str, fold: object, start: int) -> None:

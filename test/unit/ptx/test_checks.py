@@ -31,7 +31,7 @@ def fails(kind: str, text: str, args: list[Any], **options: Any) -> CheckError:
     assert error.location is not None
     assert str(error).startswith(f"k.ptx:{error.location.line}:{error.location.col}: error: [{kind}]")
     line = text.splitlines()[error.location.line - 1]
-    opcode = [word for word in error.instruction.split() if not word.startswith("@")][0]
+    opcode = next(word for word in error.instruction.split() if not word.startswith("@"))
     assert line[error.location.col - 1 :].startswith(opcode)
     return error
 
@@ -111,10 +111,12 @@ def test_store_of_a_word_races_with_its_half() -> None:
     assert error.address == "buf+2 of 1024 bytes"
 
 
-COPY = """mov.u64 %rd2, buf; mul.wide.u32 %rd3, %r1, 16; add.s64 %rd4, %rd2, %rd3; add.s64 %rd1, %rd1, %rd3; ld.param.u64 %rd5, [p1];
+COPY = """mov.u64 %rd2, buf; mul.wide.u32 %rd3, %r1, 16; add.s64 %rd4, %rd2, %rd3; add.s64 %rd1, %rd1, %rd3;
+ld.param.u64 %rd5, [p1];
   cp.async.cg.shared.global [%rd4], [%rd1], 16; cp.async.commit_group;
   cp.async.ca.shared.global [%rd4+512], [%rd1], 16; cp.async.commit_group;
-  {wait} xor.b32 %r2, %r1, {other}; mad.wide.u32 %rd6, %r2, 16, %rd2; ld.shared.b32 %r3, [%rd6]; mad.wide.u32 %rd5, %r1, 4, %rd5; st.global.b32 [%rd5], %r3; ret;"""
+  {wait} xor.b32 %r2, %r1, {other}; mad.wide.u32 %rd6, %r2, 16, %rd2; ld.shared.b32 %r3, [%rd6];
+  mad.wide.u32 %rd5, %r1, 4, %rd5; st.global.b32 [%rd5], %r3; ret;"""
 
 
 def copy_kernel(wait: str, other: int = 0) -> str:
@@ -152,17 +154,20 @@ def test_copy_lands_at_the_wait() -> None:
 def test_partial_copies_fill_with_zeros_and_leave_the_source_alone() -> None:
     x = np.arange(1, 65, dtype=np.uint8)
     result = np.zeros((8, 16), dtype=np.uint8)
-    body = """mov.u64 %rd2, buf; mul.wide.u32 %rd3, %r1, 16; add.s64 %rd4, %rd2, %rd3; add.s64 %rd1, %rd1, %rd3; ld.param.u64 %rd5, [p1];
+    body = """mov.u64 %rd2, buf; mul.wide.u32 %rd3, %r1, 16; add.s64 %rd4, %rd2, %rd3; add.s64 %rd1, %rd1, %rd3;
+    ld.param.u64 %rd5, [p1];
       mul.lo.u32 %r2, %r1, 16; sub.u32 %r3, 61, %r2; min.s32 %r3, %r3, 16; max.s32 %r3, %r3, 0;
       cp.async.cg.shared.global [%rd4], [%rd1], 16, %r3; cp.async.wait_all;
-      ld.shared.v4.b32 {%r4, %r5, %r6, %r7}, [%rd4]; add.s64 %rd5, %rd5, %rd3; st.global.v4.b32 [%rd5], {%r4, %r5, %r6, %r7}; ret;"""
+      ld.shared.v4.b32 {%r4, %r5, %r6, %r7}, [%rd4]; add.s64 %rd5, %rd5, %rd3;
+      st.global.v4.b32 [%rd5], {%r4, %r5, %r6, %r7}; ret;"""
     launch(kernel(body, TWO, BUF), [x[:61], result], block=8, outputs={1})
     assert result.reshape(-1).tolist() == [*range(1, 62), *[0] * 67]
 
 
 def test_copy_with_ignored_source() -> None:
     x, result = np.arange(1, 33, dtype=np.uint32), out(8)
-    body = """mov.u64 %rd2, buf; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd2, %rd3; add.s64 %rd1, %rd1, %rd3; ld.param.u64 %rd5, [p1];
+    body = """mov.u64 %rd2, buf; mul.wide.u32 %rd3, %r1, 4; add.s64 %rd4, %rd2, %rd3; add.s64 %rd1, %rd1, %rd3;
+    ld.param.u64 %rd5, [p1];
       setp.gt.u32 %p1, %r1, 3; cp.async.ca.shared.global [%rd4], [%rd1], 4, %p1; cp.async.wait_all;
       ld.shared.b32 %r4, [%rd4]; add.s64 %rd5, %rd5, %rd3; st.global.b32 [%rd5], %r4; ret;"""
     launch(kernel(body, TWO, BUF), [x[:4], result], block=8, outputs={1})
@@ -280,7 +285,8 @@ def test_two_blocks_write_one_word() -> None:
 
 @pytest.mark.parametrize("lanes", [32, 8192])
 def test_reading_what_another_block_writes(lanes: int) -> None:
-    body = """mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 32, %r1; mul.wide.u32 %rd2, %r3, 4; add.s64 %rd3, %rd1, %rd2; {order} ret;"""
+    body = """mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 32, %r1; mul.wide.u32 %rd2, %r3, 4;
+    add.s64 %rd3, %rd1, %rd2; {order} ret;"""
     load, store = (
         "xor.b32 %r4, %r3, 32; mad.wide.u32 %rd4, %r4, 4, %rd1; ld.global.b32 %r5, [%rd4];",
         "st.global.b32 [%rd3], %r3;",
@@ -299,7 +305,8 @@ def test_atomics_of_many_blocks_are_fine_but_not_with_plain_reads() -> None:
 
 def test_same_array_passed_twice_is_one_buffer() -> None:
     body = """ld.param.u64 %rd2, [p1]; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 32, %r1; xor.b32 %r4, %r3, 32;
-      mad.wide.u32 %rd3, %r4, 4, %rd1; ld.global.b32 %r5, [%rd3]; mad.wide.u32 %rd4, %r3, 4, %rd2; st.global.b32 [%rd4], %r5; ret;"""
+      mad.wide.u32 %rd3, %r4, 4, %rd1; ld.global.b32 %r5, [%rd3]; mad.wide.u32 %rd4, %r3, 4, %rd2;
+      st.global.b32 [%rd4], %r5; ret;"""
     x = out()
     fails("cross_block", kernel(body, TWO), [x, x], grid=2)
     launch(kernel(body, TWO), [x, out()], grid=2)

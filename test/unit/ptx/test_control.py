@@ -63,7 +63,8 @@ def test_indirect_branch() -> None:
 
 def test_nested_scopes_hide_names() -> None:
     out = np.zeros(32, dtype=np.uint32)
-    body = "mov.u32 %r2, 5; { .reg .b32 %r2; mov.u32 %r2, 7; mov.u32 %r3, %r2; } add.u32 %r3, %r3, %r2; mad.wide.u32 %rd1, %r1, 4, %rd1; st.global.u32 [%rd1], %r3; ret;"
+    body = "mov.u32 %r2, 5; { .reg .b32 %r2; mov.u32 %r2, 7; mov.u32 %r3, %r2; }"
+    body += "add.u32 %r3, %r3, %r2; mad.wide.u32 %rd1, %r1, 4, %rd1; st.global.u32 [%rd1], %r3; ret;"
     launch(kernel(body), [out], outputs={0})
     assert out.tolist() == [12] * 32
 
@@ -72,10 +73,12 @@ def test_nested_scopes_hide_names() -> None:
 def test_blocks_with_different_trip_counts_share_a_barrier(batch: int) -> None:
     """Each block sums through shared memory as often as its index says; barriers are per block."""
     out = np.zeros((6, 64), dtype=np.uint32)
-    body = """mov.u32 %r2, %ctaid.x; mov.u64 %rd2, buf; mad.wide.u32 %rd3, %r1, 4, %rd2; xor.b32 %r3, %r1, 63; mad.wide.u32 %rd4, %r3, 4, %rd2;
+    body = """mov.u32 %r2, %ctaid.x; mov.u64 %rd2, buf; mad.wide.u32 %rd3, %r1, 4, %rd2; xor.b32 %r3, %r1, 63;
+    mad.wide.u32 %rd4, %r3, 4, %rd2;
       mov.u32 %r4, %r1; mov.u32 %r5, 0;
       LOOP: setp.ge.u32 %p1, %r5, %r2; @%p1 bra OUT;
-      st.shared.u32 [%rd3], %r4; bar.sync 0; ld.shared.u32 %r6, [%rd4]; bar.sync 0; add.u32 %r4, %r4, %r6; add.u32 %r5, %r5, 1; bra LOOP;
+      st.shared.u32 [%rd3], %r4; bar.sync 0; ld.shared.u32 %r6, [%rd4]; bar.sync 0; add.u32 %r4, %r4, %r6;
+      add.u32 %r5, %r5, 1; bra LOOP;
       OUT: mad.lo.u32 %r7, %r2, 64, %r1; mad.wide.u32 %rd1, %r7, 4, %rd1; st.global.u32 [%rd1], %r4; ret;"""
     text = kernel(body, shared=".shared .align 4 .b8 buf[256];")
     launch(text, [out], block=64, grid=6, outputs={0}, lanes_per_batch=batch)
@@ -88,7 +91,8 @@ def test_blocks_with_different_trip_counts_share_a_barrier(batch: int) -> None:
 
 def test_producer_and_consumer_warps_with_named_barriers() -> None:
     out = np.zeros(32, dtype=np.uint32)
-    body = """mov.u64 %rd2, buf; and.b32 %r2, %r1, 31; mad.wide.u32 %rd3, %r2, 4, %rd2; setp.ge.u32 %p1, %r1, 32; @%p1 bra CONSUMER;
+    body = """mov.u64 %rd2, buf; and.b32 %r2, %r1, 31; mad.wide.u32 %rd3, %r2, 4, %rd2; setp.ge.u32 %p1, %r1, 32;
+    @%p1 bra CONSUMER;
       mul.lo.u32 %r3, %r1, 3; st.shared.u32 [%rd3], %r3; bar.arrive 1, 64; ret;
       CONSUMER: bar.sync 1, 64; xor.b32 %r4, %r2, 31; mad.wide.u32 %rd4, %r4, 4, %rd2; ld.shared.u32 %r5, [%rd4];
       mad.wide.u32 %rd1, %r2, 4, %rd1; st.global.u32 [%rd1], %r5; ret;"""

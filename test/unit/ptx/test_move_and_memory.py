@@ -24,7 +24,9 @@ def test_pack_and_unpack() -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "bits"),
     [("0f3F800000", "f32", 0x3F800000), ("0dBFF0000000000000", "f64", 0xBFF0000000000000), ("-1", "s32", 0xFFFFFFFF),
-     ("0x7FU", "u32", 127), ("0b101", "u32", 5), ("017", "u32", 15), ("1.5", "f32", 0x3FC00000), ("0f3F800000", "b32", 0x3F800000)],
+
+     ("0x7FU", "u32", 127), ("0b101", "u32", 5), ("017", "u32", 15), ("1.5", "f32", 0x3FC00000),
+     ("0f3F800000", "b32", 0x3F800000)],
 )  # fmt: skip
 def test_literals(text: str, kind: str, bits: int) -> None:
     unsigned = f"b{kind[1:]}"

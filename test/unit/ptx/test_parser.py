@@ -30,7 +30,8 @@ def test_module_of_llvm() -> None:
 
 
 def test_operands() -> None:
-    text = kernel("""ld.shared.v2.b32 {%r1, _}, [%rd1+-8]; setp.lt.and.u32 %p1|%p2, %r1, 0x10, !%p3; mov.u64 %rd2, buf+16; @!%p1 bra END;
+    text = kernel("""ld.shared.v2.b32 {%r1, _}, [%rd1+-8]; setp.lt.and.u32 %p1|%p2, %r1, 0x10, !%p3;
+    mov.u64 %rd2, buf+16; @!%p1 bra END;
     END: ret;""", shared=".shared .b8 buf[64];")  # fmt: skip
     load, compare, move, branch, _ = parse(text).kernels["k"].body[2:]
     assert load.operands == (Vec((Reg("%r1"), Sink())), Addr(Reg("%rd1"), -8))

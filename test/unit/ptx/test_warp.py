@@ -84,8 +84,10 @@ def test_votes() -> None:
         assert got[32 * w].tolist() == [word, int(part.all()), int((part == 0).any()), int(part.min() == part.max())]
 
 
-@pytest.mark.parametrize(("name", "kind"), [("add", "u32"), ("add", "s32"), ("min", "u32"), ("min", "s32"), ("max", "u32"), ("max", "s32"),
-                                            ("and", "b32"), ("or", "b32"), ("xor", "b32")])  # fmt: skip
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [*((n, k) for n in ("add", "min", "max") for k in ("u32", "s32")), ("and", "b32"), ("or", "b32"), ("xor", "b32")],
+)
 def test_redux(name: str, kind: str) -> None:
     x = RNG.integers(0, 2**32, 64).astype(np.uint32)
     values = [int(v) for v in (x.view(np.int32) if kind == "s32" else x)]

@@ -1,6 +1,7 @@
 """Barriers: who has arrived, when a barrier is complete, and what is wrong when it never will be.
 
-A barrier without a count waits for every live thread of its block; threads that have exited do not count. With a count it waits for that
+A barrier without a count waits for every live thread of its block; threads that have exited do not count. With a
+count it waits for that
 many threads, counted in whole warps. Threads of one warp must arrive at an aligned barrier by the same instruction.
 """
 
@@ -149,7 +150,9 @@ class Barriers:
         return lanes
 
     def stuck(self, st: State, elsewhere: dict[int, Site]) -> CheckError:
-        """Nobody can go on: name a thread at the barrier and one of its block that is not. ``elsewhere``: lane to where it waits."""
+        """Nobody can go on: name a thread at the barrier and one of its block that is not. ``elsewhere``: lane to
+        where it waits.
+        """
         a = self.waiting[0]
         lane = int(np.flatnonzero(a.lanes)[0])
         block = st.lane_block == st.lane_block[lane]

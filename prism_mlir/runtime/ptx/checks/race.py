@@ -79,7 +79,10 @@ class SyncClock:
         """Which of the earlier accesses ``stamps`` are concurrent with lanes ``lanes`` now."""
         thread = stamps & THREAD
         known = self.known[st.lane_block[lanes], st.lane_warp[lanes], thread // 32]
-        return (thread != st.lane_thread[lanes]) & ((stamps >> TIME_SHIFT) >= known) & (stamps > 0)
+        free: npt.NDArray[np.bool_] = (
+            (thread != st.lane_thread[lanes]) & ((stamps >> TIME_SHIFT) >= known) & (stamps > 0)
+        )
+        return free
 
 
 class SharedShadow:

@@ -18,7 +18,7 @@ _HINTS = ("L2::64B", "L2::128B", "L2::256B", "L2::cache_hint")
 def cp(ctx: Context) -> Made:
     mods = ctx.mods
     if mods[:1] != ("async",):
-        ctx.unknown()
+        raise ctx.unknown()
     if mods == ("async", "commit_group"):
         ctx.count(0)
         return Made(lambda st, mask: st.queue.commit(mask.full, mask.index), "cp.async")
@@ -29,7 +29,7 @@ def cp(ctx: Context) -> Made:
         ctx.count(1)
         keep = ctx.operands[0]
         if not isinstance(keep, IntImm) or keep.value < 0:
-            ctx.fail("the number of groups must be a literal")
+            raise ctx.fail("the number of groups must be a literal")
         groups = keep.value
         return Made(lambda st, mask: st.queue.wait(st, mask.index, mask.full, groups), "cp.async.wait")
     return _copy(ctx)
@@ -39,17 +39,17 @@ def _copy(ctx: Context) -> Made:
     mods = ctx.mods
     spaces = tuple(m.split("::")[0] for m in mods[2:4])
     if len(mods) < 4 or mods[1] not in ("ca", "cg") or spaces != ("shared", "global"):
-        ctx.unknown()
+        raise ctx.unknown()
     if any(m not in _HINTS for m in mods[4:]):
-        ctx.unknown()
+        raise ctx.unknown()
     operands = list(ctx.operands)
     if "L2::cache_hint" in mods:
         operands.pop()
     if len(operands) not in (3, 4) or not isinstance(operands[2], IntImm):
-        ctx.fail("expected a destination, a source, a literal size, and perhaps a source size")
+        raise ctx.fail("expected a destination, a source, a literal size, and perhaps a source size")
     width = operands[2].value
     if width not in ((16,) if mods[1] == "cg" else (4, 8, 16)):
-        ctx.fail(f"cp.async.{mods[1]} cannot copy {width} bytes")
+        raise ctx.fail(f"cp.async.{mods[1]} cannot copy {width} bytes")
     to, to_offset = address(ctx, operands[0])
     source, source_offset = address(ctx, operands[1])
     size, ignore, negated = -1, -1, False

@@ -36,7 +36,7 @@ def atom(ctx: Context) -> Made:
     mods = [m for m in mods if m != "L2::cache_hint"]
     returns = ctx.instruction.opcode == "atom"
     if len(mods) != 2 or mods[0] not in _OPS or (mods[0] in ("exch", "cas") and not returns):
-        ctx.unknown()
+        raise ctx.unknown()
     name, scalar = mods[0], ctx.scalar(mods[1])
     combine = _combine(ctx, name, scalar)
     sources = 2 if name == "cas" else 1
@@ -89,7 +89,11 @@ def _combine(ctx: Context, name: str, scalar: Scalar) -> Combine:
     """New value from the old one and the operands, all as bits."""
     storage, value = scalar.storage, scalar.value
     if name == "cas":
-        return lambda old, compare, new: np.where(old == compare, new, old)
+
+        def swap(old: Array, compare: Array, new: Array) -> Array:
+            return np.where(old == compare, new, old)
+
+        return swap
     if name == "exch":
         return lambda old, new: new
     if name in ("and", "or", "xor") and scalar.kind == "b":
@@ -109,7 +113,7 @@ def _combine(ctx: Context, name: str, scalar: Scalar) -> Combine:
     if name in ("min", "max") and scalar.kind in ("u", "s"):
         pick_one = np.minimum if name == "min" else np.maximum
         return lambda old, b: pick_one(old.view(value), b.view(value)).view(storage)
-    ctx.unknown()
+    raise ctx.unknown()
 
 
 def _bf16_add(old: Array, b: Array) -> Array:

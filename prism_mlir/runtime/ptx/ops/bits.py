@@ -1,4 +1,6 @@
-"""Logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions", and prmt, bfe, bfi, bfind, brev, clz, popc, lop3, shf)."""
+"""Logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions", and prmt, bfe, bfi, bfind, brev, clz, popc,
+lop3, shf).
+"""
 
 from __future__ import annotations
 
@@ -20,7 +22,7 @@ _LOGIC: dict[str, Callable[..., Array]] = {"and": np.bitwise_and, "or": np.bitwi
 def logic(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.kind not in ("b", "p") or scalar.bits == 8:
-        ctx.unknown()
+        raise ctx.unknown()
     return pure(ctx, "alu", _LOGIC[ctx.instruction.opcode], scalar, scalar, scalar)
 
 
@@ -28,7 +30,7 @@ def logic(ctx: Context) -> Made:
 def invert(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.kind not in ("b", "p"):
-        ctx.unknown()
+        raise ctx.unknown()
     return pure(ctx, "alu", np.invert, scalar, scalar)
 
 
@@ -41,23 +43,25 @@ def cnot(ctx: Context) -> Made:
 def shift_left(a: Array, amount: Array) -> Array:
     """Amounts of the width and more give 0."""
     bits = a.dtype.itemsize * 8
-    return np.left_shift(a, np.minimum(amount, bits).astype(a.dtype))
+    value: Array = np.left_shift(a, np.minimum(amount, bits).astype(a.dtype))
+    return value
 
 
 def shift_right(a: Array, amount: Array, signed: np.dtype[Any] | None) -> Array:
     """Amounts of the width and more give 0, or the sign."""
     bits = a.dtype.itemsize * 8
     if signed is None:
-        return np.right_shift(a, np.minimum(amount, bits).astype(a.dtype))
-    value = a.view(signed)
-    return np.right_shift(value, np.minimum(amount, bits - 1).astype(signed)).view(a.dtype)
+        shifted: Array = np.right_shift(a, np.minimum(amount, bits).astype(a.dtype))
+        return shifted
+    kept: Array = np.right_shift(a.view(signed), np.minimum(amount, bits - 1).astype(signed))
+    return kept.view(a.dtype)
 
 
 @op("shl")
 def shl(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.kind != "b":
-        ctx.unknown()
+        raise ctx.unknown()
     return pure(ctx, "alu", shift_left, scalar, scalar, U32)
 
 
@@ -65,7 +69,7 @@ def shl(ctx: Context) -> Made:
 def shr(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.kind not in ("b", "u", "s"):
-        ctx.unknown()
+        raise ctx.unknown()
     signed = scalar.value if scalar.is_signed else None
     return pure(ctx, "alu", lambda a, n: shift_right(a, n, signed), scalar, scalar, U32)
 
@@ -79,7 +83,7 @@ def shf(ctx: Context) -> Made:
         or ctx.mods[1] not in ("wrap", "clamp")
         or ctx.mods[2] != "b32"
     ):
-        ctx.unknown()
+        raise ctx.unknown()
     left, wrap = ctx.mods[0] == "l", ctx.mods[1] == "wrap"
 
     def fn(a: Array, b: Array, c: Array) -> Array:
@@ -96,11 +100,11 @@ def shf(ctx: Context) -> Made:
 def lop3(ctx: Context) -> Made:
     """Any function of three bits; bit ``4a + 2b + c`` of the table is the result."""
     if ctx.mods != ("b32",):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(5)
     table = ctx.operands[4]
     if not isinstance(table, IntImm) or not 0 <= table.value <= 255:
-        ctx.fail("the table of lop3 must be a literal from 0 to 255")
+        raise ctx.fail("the table of lop3 must be a literal from 0 to 255")
     d = ctx.dst(ctx.operands[0], B32)
     slots = [ctx.src(o, B32) for o in ctx.operands[1:4]]
     rows = [i for i in range(8) if table.value >> i & 1]
@@ -118,7 +122,7 @@ def lop3(ctx: Context) -> Made:
 def popc(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.name not in ("b32", "b64"):
-        ctx.unknown()
+        raise ctx.unknown()
     return pure(ctx, "alu", lambda a: np.bitwise_count(a).astype(np.uint32), U32, scalar)
 
 
@@ -137,7 +141,7 @@ def leading_bit(a: Array) -> Array:
 def clz(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.name not in ("b32", "b64"):
-        ctx.unknown()
+        raise ctx.unknown()
     top = scalar.bits - 1
     return pure(ctx, "alu", lambda a: (top - leading_bit(a)).astype(np.uint32), U32, scalar)
 
@@ -147,7 +151,7 @@ def bfind(ctx: Context) -> Made:
     """The highest bit that differs from the sign; ``.shiftamt`` gives the left shift that brings it to the top."""
     scalar, flags = ctx.take("shiftamt")
     if scalar.bits not in (32, 64) or scalar.kind not in ("u", "s"):
-        ctx.unknown()
+        raise ctx.unknown()
     value, storage, top = scalar.value, scalar.storage, scalar.bits - 1
 
     def fn(a: Array) -> Array:
@@ -165,7 +169,7 @@ def bfind(ctx: Context) -> Made:
 def brev(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.name not in ("b32", "b64"):
-        ctx.unknown()
+        raise ctx.unknown()
     kind = UNSIGNED[scalar.bits]
     masks = {32: (0x55555555, 0x33333333, 0x0F0F0F0F), 64: (0x5555555555555555, 0x3333333333333333, 0x0F0F0F0F0F0F0F0F)}
 
@@ -181,7 +185,7 @@ def brev(ctx: Context) -> Made:
 def bfe(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.bits not in (32, 64) or scalar.kind not in ("u", "s"):
-        ctx.unknown()
+        raise ctx.unknown()
     return pure(ctx, "alu", lambda a, b, c: bit_field(a, b, c, scalar), scalar, scalar, U32, U32)
 
 
@@ -190,14 +194,13 @@ def bit_field(a: Array, start: Array, length: Array, scalar: Scalar) -> Array:
     storage, bits = scalar.storage, scalar.bits
     pos = np.minimum(start & np.uint32(255), bits).astype(storage)
     size = np.minimum(length & np.uint32(255), bits).astype(storage)
-    field = np.right_shift(a, pos) & low_bits(size, bits)
+    field: Array = np.right_shift(a, pos) & low_bits(size, bits)
     if not scalar.is_signed:
         return field
     last = np.minimum(pos.astype(np.int64) + size.astype(np.int64) - 1, bits - 1)
     sign = np.where(size == 0, 0, (a >> np.maximum(last, 0).astype(storage)) & storage.type(1)).astype(bool)
-    return np.where(sign, field | ~low_bits(np.minimum(size, bits - np.minimum(pos, bits)), bits), field).astype(
-        storage
-    )
+    value: Array = np.where(sign, field | ~low_bits(np.minimum(size, bits - np.minimum(pos, bits)), bits), field)
+    return value.astype(storage)
 
 
 def low_bits(size: Array, bits: int) -> Array:
@@ -211,14 +214,15 @@ def low_bits(size: Array, bits: int) -> Array:
 def bfi(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.name not in ("b32", "b64"):
-        ctx.unknown()
+        raise ctx.unknown()
     bits, storage = scalar.bits, scalar.storage
 
     def fn(a: Array, b: Array, start: Array, length: Array) -> Array:
         pos = np.minimum(start & np.uint32(255), bits).astype(storage)
         size = np.minimum(length & np.uint32(255), bits).astype(storage)
         where = np.left_shift(low_bits(size, bits), pos)
-        return (b & ~where) | (np.left_shift(a, pos) & where)
+        value: Array = (b & ~where) | (np.left_shift(a, pos) & where)
+        return value
 
     return pure(ctx, "alu", fn, scalar, scalar, scalar, U32, U32)
 
@@ -228,10 +232,10 @@ def prmt(ctx: Context) -> Made:
     """Pick four bytes out of the eight of ``b:a``; bit 3 of a selector replicates the byte's sign."""
     mods = ctx.mods
     if mods[:1] != ("b32",) or len(mods) > 2:
-        ctx.unknown()
+        raise ctx.unknown()
     mode = mods[1] if len(mods) == 2 else ""
     if mode not in ("", "f4e", "b4e", "rc8", "ecl", "ecr", "rc16"):
-        ctx.unknown()
+        raise ctx.unknown()
 
     def fn(a: Array, b: Array, c: Array) -> Array:
         both = (b.astype(np.uint64) << np.uint64(32)) | a.astype(np.uint64)
@@ -260,9 +264,11 @@ def _selector(c: Array, i: int, mode: str) -> Array:
     if mode == "rc8":
         return n
     if mode == "ecl":
-        return np.maximum(n, i).astype(np.uint32)
+        higher: Array = np.maximum(n, i).astype(np.uint32)
+        return higher
     if mode == "ecr":
-        return np.minimum(n, i).astype(np.uint32)
+        lower: Array = np.minimum(n, i).astype(np.uint32)
+        return lower
     return (n & np.uint32(1)) * np.uint32(2) + np.uint32(i & 1)
 
 
@@ -270,7 +276,7 @@ def _selector(c: Array, i: int, mode: str) -> Array:
 def bmsk(ctx: Context) -> Made:
     """``b`` ones from bit ``a`` on."""
     if len(ctx.mods) != 2 or ctx.mods[0] not in ("clamp", "wrap") or ctx.mods[1] != "b32":
-        ctx.unknown()
+        raise ctx.unknown()
     wrap = ctx.mods[0] == "wrap"
 
     def fn(a: Array, b: Array) -> Array:

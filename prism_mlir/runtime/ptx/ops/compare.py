@@ -43,11 +43,11 @@ def _test(ctx: Context, name: str, scalar: Scalar) -> Test:
         if name[:-1] in _ORDERED and name[-1] == "u":
             inner = _ORDERED[name[:-1]]
             return lambda a, b: inner(a, b) | _nan(a, b)
-        ctx.unknown()
+        raise ctx.unknown()
     if name in _UNSIGNED and scalar.kind == "u":
         return _ORDERED[_UNSIGNED[name]]
     if name not in _ORDERED or (scalar.kind == "b" and name not in ("eq", "ne")):
-        ctx.unknown()
+        raise ctx.unknown()
     return _ORDERED[name]
 
 
@@ -70,11 +70,11 @@ class _Comparison:
     def __init__(self, ctx: Context, scalar: Scalar, mods: tuple[str, ...], operands: tuple[Operand, ...]) -> None:
         names = [m for m in mods if m != "ftz"]
         if not names or len(names) > 2 or (len(names) == 2 and names[1] not in _BOOL):
-            ctx.unknown()
+            raise ctx.unknown()
         self.test = _test(ctx, names[0], scalar)
         self.combine = _BOOL[names[1]] if len(names) == 2 else None
         if len(operands) != (3 if self.combine else 2):
-            ctx.fail("wrong number of operands")
+            raise ctx.fail("wrong number of operands")
         self.value = _values(scalar, "ftz" in mods)
         self.a, self.b = ctx.src(operands[0], scalar), ctx.src(operands[1], scalar)
         self.c, self.negated = ctx.predicate(operands[2]) if self.combine else (-1, False)
@@ -94,10 +94,10 @@ class _Comparison:
 @op("setp")
 def setp(ctx: Context) -> Made:
     if len(ctx.mods) < 2:
-        ctx.unknown()
+        raise ctx.unknown()
     scalar = ctx.scalar(ctx.mods[-1])
     if scalar.bits == 8 or scalar.kind in ("tf", "p"):
-        ctx.unknown()
+        raise ctx.unknown()
     comparison = _Comparison(ctx, scalar, ctx.mods[:-1], ctx.operands[1:])
     target = ctx.operands[0]
     pair = isinstance(target, Pair)
@@ -105,7 +105,7 @@ def setp(ctx: Context) -> Made:
     q = ctx.dst(target.second, PRED) if isinstance(target, Pair) else -1
     packed = scalar.kind in ("fx2", "bfx2")
     if packed and not pair:
-        ctx.fail("a packed comparison needs two destinations p|q")
+        raise ctx.fail("a packed comparison needs two destinations p|q")
 
     def run(st: State, mask: Mask) -> None:
         yes, no = comparison.run(st)
@@ -122,10 +122,10 @@ def setp(ctx: Context) -> Made:
 def set_(ctx: Context) -> Made:
     """Like setp, but the result is all ones or 1.0 in a register."""
     if len(ctx.mods) < 3:
-        ctx.unknown()
+        raise ctx.unknown()
     scalar, dtype = ctx.scalar(ctx.mods[-1]), ctx.scalar(ctx.mods[-2])
     if dtype.name not in ("u32", "s32", "f32", "f16", "bf16", "u16", "s16", "f16x2", "bf16x2"):
-        ctx.unknown()
+        raise ctx.unknown()
     comparison = _Comparison(ctx, scalar, ctx.mods[:-2], ctx.operands[1:])
     d = ctx.dst(ctx.operands[0], dtype)
     ones = {"f32": 0x3F800000, "f16": 0x3C00, "bf16": 0x3F80, "f16x2": 0x3C00, "bf16x2": 0x3F80}

@@ -18,22 +18,22 @@ U32 = SCALARS["u32"]
 @op("bra")
 def bra(ctx: Context) -> Made:
     if ctx.mods not in ((), ("uni",)):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(1)
     target = ctx.operands[0]
     if not isinstance(target, Sym):
-        ctx.fail("expected a label")
+        raise ctx.fail("expected a label")
     return Made(None, "branch", control=Control("branch", (target.name,)))
 
 
 @op("brx")
 def brx(ctx: Context) -> Made:
     if ctx.mods not in (("idx",), ("idx", "uni")):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(2)
     table = ctx.operands[1]
     if not isinstance(table, Sym) or table.name not in ctx.kernel.tables:
-        ctx.fail("expected the label of a .branchtargets list")
+        raise ctx.fail("expected the label of a .branchtargets list")
     slot = ctx.src(ctx.operands[0], U32)
     return Made(None, "branch", control=Control("table", ctx.kernel.tables[table.name], slot))
 
@@ -41,7 +41,7 @@ def brx(ctx: Context) -> Made:
 @op("ret", "exit")
 def ret(ctx: Context) -> Made:
     if ctx.mods not in ((), ("uni",)):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(0)
     return Made(None, "branch", control=Control("exit"))
 
@@ -70,12 +70,12 @@ def bar(ctx: Context) -> Made:
     if mods[:1] == ("red",):
         return _reduce(ctx, mods, aligned)
     if mods not in (("sync",), ("arrive",)):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(1, 2)
     slot = ctx.src(ctx.operands[0], U32)
     count = ctx.src(ctx.operands[1], U32) if len(ctx.operands) == 2 else None
     if mods == ("arrive",) and count is None:
-        ctx.fail("an arrival needs a thread count")
+        raise ctx.fail("an arrival needs a thread count")
     return Made(None, "barrier", control=Control("barrier", (), slot, count, mods[0], aligned))
 
 
@@ -94,7 +94,7 @@ def _reduce(ctx: Context, mods: tuple[str, ...], aligned: bool) -> Made:
     """``bar.red``: the barrier's threads also combine a predicate."""
     forms = {("red", "popc", "u32"): "popc", ("red", "and", "pred"): "and", ("red", "or", "pred"): "or"}
     if mods not in forms:
-        ctx.unknown()
+        raise ctx.unknown()
     how = forms[mods]
     ctx.count(3, 4)
     d = ctx.dst(ctx.operands[0], U32 if how == "popc" else PRED)
@@ -117,7 +117,7 @@ def _reduce(ctx: Context, mods: tuple[str, ...], aligned: bool) -> Made:
 def fence(ctx: Context) -> Made:
     known = ("cta", "gl", "gpu", "sys", "sc", "acq_rel", "acquire", "release", "cluster")
     if not ctx.mods or any(m not in known for m in ctx.mods):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(0)
     return Made(None, "fence")
 
@@ -132,5 +132,5 @@ def nanosleep(ctx: Context) -> Made:
 @op("pragma", "griddepcontrol", "setmaxnreg")
 def hint(ctx: Context) -> Made:
     if ctx.instruction.opcode != "griddepcontrol" or ctx.mods not in (("launch_dependents",), ("wait",)):
-        ctx.unknown()
+        raise ctx.unknown()
     return Made(None, "hint")

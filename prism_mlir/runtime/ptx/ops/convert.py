@@ -19,14 +19,14 @@ Bits = Callable[[Array], Array]
 @op("cvt")
 def cvt(ctx: Context) -> Made:
     if len(ctx.mods) < 2:
-        ctx.unknown()
+        raise ctx.unknown()
     dst, src = ctx.scalar(ctx.mods[-2]), ctx.scalar(ctx.mods[-1])
     flags = ctx.mods[:-2]
     if any(f not in (*_MODES, "ftz", "sat", "satfinite", "relu") for f in flags):
-        ctx.unknown()
+        raise ctx.unknown()
     modes = [f for f in flags if f in _MODES]
     if len(modes) > 1:
-        ctx.unknown()
+        raise ctx.unknown()
     mode = modes[0] if modes else ""
     if dst.kind in ("fx2", "bfx2"):
         return _packed(ctx, dst, src, mode, frozenset(flags))
@@ -57,7 +57,7 @@ def _fit(fn: Bits, src: Scalar, dst: Scalar, have: Scalar, into: Scalar) -> Bits
 
 def _conversion(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
     if "b" in (dst.kind, src.kind) or "p" in (dst.kind, src.kind) or src.kind in ("fx2", "bfx2", "tf"):
-        ctx.unknown()
+        raise ctx.unknown()
     if src.is_float and dst.is_float:
         return _float_to_float(ctx, dst, src, mode, flags)
     if src.is_float:
@@ -65,7 +65,7 @@ def _conversion(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozen
     if dst.is_float:
         return _int_to_float(ctx, dst, src, mode, flags)
     if mode or flags - {"sat"}:
-        ctx.unknown()
+        raise ctx.unknown()
     return _int_to_int(dst, src, "sat" in flags)
 
 
@@ -93,9 +93,11 @@ def _widen(src: Scalar, ftz: bool) -> Bits:
 
 
 def _float_to_int(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
-    """Rounded, then clamped to the range of the target; NaN gives 0 (for 64-bit targets of f32 and f64 the sign bit, as PTX says)."""
+    """Rounded, then clamped to the range of the target; NaN gives 0 (for 64-bit targets of f32 and f64 the sign bit,
+    as PTX says).
+    """
     if mode not in _TO_INT or flags & {"relu", "satfinite"}:
-        ctx.unknown()
+        raise ctx.unknown()
     to_int, widen = _TO_INT[mode], _widen(src, "ftz" in flags)
     low = -(1 << (dst.bits - 1)) if dst.is_signed else 0
     high = (1 << (dst.bits - dst.is_signed)) - 1
@@ -115,9 +117,9 @@ def _float_to_int(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: froz
 
 def _int_to_float(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
     if mode not in ("rn", "rz", "rm", "rp") or dst.kind == "tf" or flags & {"relu", "satfinite", "ftz"}:
-        ctx.unknown()
+        raise ctx.unknown()
     if dst.kind == "bf" and mode != "rn":
-        ctx.unknown()
+        raise ctx.unknown()
     value = src.value
 
     def fn(a: Array) -> Array:
@@ -162,7 +164,7 @@ def _float_to_float(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: fr
     widen = _widen(src, "ftz" in flags)
     if dst.kind == "tf":
         if src.name != "f32" or mode not in ("rna", "rn", "rz"):
-            ctx.unknown()
+            raise ctx.unknown()
         return lambda a: _clamp(
             narrow_bits(_relu(a.view(np.float32), flags), 13, mode) << np.uint32(13), flags, 0x7F7FE000
         )
@@ -171,7 +173,7 @@ def _float_to_float(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: fr
         return _round_in_place(ctx, dst, mode, flags, widen)
     narrowing = dst.bits < src.bits or (dst.bits == src.bits)
     if (narrowing and mode not in ("rn", "rz", "rm", "rp")) or (not narrowing and mode):
-        ctx.unknown()
+        raise ctx.unknown()
     if dst.kind == "bf":
         return lambda a: _clamp(_to_bf16(_relu(widen(a), flags), mode), flags, 0x7F7F)
     kind = dst.value
@@ -210,7 +212,7 @@ def _clamp(bits: Array, flags: frozenset[str], biggest: int) -> Array:
 def _round_in_place(ctx: Context, scalar: Scalar, mode: str, flags: frozenset[str], widen: Bits) -> Bits:
     """``cvt.rni.f32.f32`` and its like: round to an integral value; without a mode only ftz and sat act."""
     if mode not in ("", *_TO_INT) or scalar.kind == "bf":
-        ctx.unknown()
+        raise ctx.unknown()
     to_int = _TO_INT[mode] if mode else None
 
     def fn(a: Array) -> Array:
@@ -228,7 +230,7 @@ def _round_in_place(ctx: Context, scalar: Scalar, mode: str, flags: frozenset[st
 def _packed(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Made:
     """Two f32 to a packed pair: the first source becomes the upper half."""
     if src.name != "f32" or mode not in ("rn", "rz") or "sat" in flags or "ftz" in flags:
-        ctx.unknown()
+        raise ctx.unknown()
     half: Bits
     if dst.kind == "bfx2":
         half = lambda x: _clamp(f32_to_bf16(_relu(x, flags), mode), flags, 0x7F7F)  # noqa: E731

@@ -57,7 +57,7 @@ def float_binary(ctx: Context, name: str) -> Made:
     scalar, flags = ctx.take(*ROUNDINGS, "ftz", "sat")
     mode = rounding(flags)
     if scalar.bits == 64 and flags & {"ftz", "sat"}:
-        ctx.unknown()
+        raise ctx.unknown()
     fn = _binary(name, mode, scalar.bits)
     return pure(
         ctx,
@@ -114,7 +114,7 @@ def float_fma(ctx: Context) -> Made:
     elif mode == "rn":
         fn = fma64
     else:
-        ctx.unknown()
+        raise ctx.unknown()
     return pure(ctx, klass, typed(fn, scalar.bits, "ftz" in flags, "sat" in flags), scalar, scalar, scalar, scalar)
 
 
@@ -137,7 +137,7 @@ def float_minmax(ctx: Context, name: str) -> Made:
         return half_minmax(ctx, name)
     xorsign = {"xorsign", "abs"} <= flags
     if not xorsign and flags & {"xorsign", "abs"}:
-        ctx.unknown()
+        raise ctx.unknown()
     sources = len(ctx.operands) - 1
     value, storage = scalar.value, scalar.storage
 

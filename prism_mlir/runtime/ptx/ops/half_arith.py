@@ -59,7 +59,7 @@ def half_op(ctx: Context, name: str) -> Made:
     """add, sub, mul, fma."""
     scalar, flags = ctx.take("rn", "ftz", "sat", "relu")
     if scalar.bits == 64 or scalar.kind == "tf":
-        ctx.unknown()
+        raise ctx.unknown()
 
     def fn(*xs: Array) -> Array:
         if "ftz" in flags:

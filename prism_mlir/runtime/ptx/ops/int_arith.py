@@ -1,4 +1,6 @@
-"""Integer arithmetic (PTX ISA, "Integer Arithmetic Instructions" and "Extended-Precision"); typed dispatch of the shared names."""
+"""Integer arithmetic (PTX ISA, "Integer Arithmetic Instructions" and "Extended-Precision"); typed dispatch of the
+shared names.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +21,7 @@ U32 = SCALARS["u32"]
 
 def _type(ctx: Context) -> Scalar:
     if not ctx.mods:
-        ctx.unknown()
+        raise ctx.unknown()
     return ctx.scalar(ctx.mods[-1])
 
 
@@ -37,7 +39,7 @@ def add_sub(ctx: Context) -> Made:
     if "sat" in flags and scalar.name == "s32":
         return pure(ctx, "alu", lambda a, b: _saturate(ufunc(_wide(a), _wide(b))), scalar, scalar, scalar)
     if flags or scalar.kind == "b":
-        ctx.unknown()
+        raise ctx.unknown()
     return pure(ctx, "alu", ufunc, scalar, scalar, scalar)
 
 
@@ -45,7 +47,7 @@ def add_sub(ctx: Context) -> Made:
 def addc(ctx: Context) -> Made:
     scalar = _type(ctx)
     if any(m not in ("cc",) for m in ctx.mods[:-1]):
-        ctx.unknown()
+        raise ctx.unknown()
     return _carry(ctx, scalar, carry_in=True)
 
 
@@ -94,13 +96,14 @@ def mul_high(a: Array, b: Array, scalar: Scalar) -> Array:
     if scalar.bits < 64:
         wide = (SIGNED if scalar.is_signed else UNSIGNED)[2 * scalar.bits]
         product = a.view(scalar.value).astype(wide) * b.view(scalar.value).astype(wide)
-        return (product >> wide(scalar.bits)).astype(scalar.value).view(scalar.storage)
+        upper: Array = (product >> wide(scalar.bits)).astype(scalar.value).view(scalar.storage)
+        return upper
     low = np.uint64(0xFFFFFFFF)
     shift = np.uint64(32)
     a0, a1, b0, b1 = a & low, a >> shift, b & low, b >> shift
     mid = a1 * b0 + ((a0 * b0) >> shift)
     mid2 = a0 * b1 + (mid & low)
-    high = a1 * b1 + (mid >> shift) + (mid2 >> shift)
+    high: Array = a1 * b1 + (mid >> shift) + (mid2 >> shift)
     if scalar.is_signed:
         high = high - np.where(a.view(np.int64) < 0, b, np.uint64(0)) - np.where(b.view(np.int64) < 0, a, np.uint64(0))
     return high
@@ -115,7 +118,7 @@ def mul_wide(a: Array, b: Array, scalar: Scalar) -> Array:
 
 def _double(ctx: Context, scalar: Scalar) -> Scalar:
     if scalar.bits not in (16, 32):
-        ctx.unknown()
+        raise ctx.unknown()
     return SCALARS[f"{scalar.kind}{2 * scalar.bits}"]
 
 
@@ -128,21 +131,21 @@ def mul(ctx: Context) -> Made:
         return half_op(ctx, "mul")
     flags = ctx.mods[:-1]
     if scalar.kind == "b":
-        ctx.unknown()
+        raise ctx.unknown()
     if flags == ("lo",):
         return pure(ctx, "imad", np.multiply, scalar, scalar, scalar)
     if flags == ("hi",):
         return pure(ctx, "imad", lambda a, b: mul_high(a, b, scalar), scalar, scalar, scalar)
     if flags == ("wide",):
         return pure(ctx, "imad", lambda a, b: mul_wide(a, b, scalar), _double(ctx, scalar), scalar, scalar)
-    ctx.unknown()
+    raise ctx.unknown()
 
 
 @op("mul24", "mad24")
 def mul24(ctx: Context) -> Made:
     scalar = _type(ctx)
     if ctx.mods[:-1] not in (("lo",), ("hi",)) or scalar.bits != 32:
-        ctx.unknown()
+        raise ctx.unknown()
     shift = 0 if ctx.mods[0] == "lo" else 16
     cut = 8
 
@@ -150,7 +153,8 @@ def mul24(ctx: Context) -> Made:
         kind = np.int64 if scalar.is_signed else np.uint64
         x = ((a << np.uint32(cut)).view(scalar.value) >> scalar.value.type(cut)).astype(kind)
         y = ((b << np.uint32(cut)).view(scalar.value) >> scalar.value.type(cut)).astype(kind)
-        return ((x * y) >> kind(shift)).astype(scalar.value).view(np.uint32)
+        value: Array = ((x * y) >> kind(shift)).astype(scalar.value).view(np.uint32)
+        return value
 
     if ctx.instruction.opcode == "mul24":
         return pure(ctx, "imad", product, scalar, scalar, scalar)
@@ -166,7 +170,7 @@ def mad(ctx: Context) -> Made:
         return half_op(ctx, "fma")
     flags = ctx.mods[:-1]
     if ctx.instruction.opcode == "fma" or scalar.kind == "b":
-        ctx.unknown()
+        raise ctx.unknown()
     if flags == ("lo",):
         return pure(ctx, "imad", lambda a, b, c: a * b + c, scalar, scalar, scalar, scalar)
     if flags == ("hi",):
@@ -174,7 +178,7 @@ def mad(ctx: Context) -> Made:
     if flags == ("wide",):
         wide = _double(ctx, scalar)
         return pure(ctx, "imad", lambda a, b, c: mul_wide(a, b, scalar) + c, wide, scalar, scalar, wide)
-    ctx.unknown()
+    raise ctx.unknown()
 
 
 @op("sad")
@@ -194,7 +198,7 @@ def div(ctx: Context) -> Made:
     if scalar.is_float:
         return float_div(ctx)
     if ctx.mods[:-1]:
-        ctx.unknown()
+        raise ctx.unknown()
     return pure(ctx, "div", lambda a, b: int_divide(a, b, scalar)[0], scalar, scalar, scalar)
 
 
@@ -202,12 +206,14 @@ def div(ctx: Context) -> Made:
 def rem(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.is_float:
-        ctx.unknown()
+        raise ctx.unknown()
     return pure(ctx, "div", lambda a, b: int_divide(a, b, scalar)[1], scalar, scalar, scalar)
 
 
 def int_divide(a: Array, b: Array, scalar: Scalar) -> tuple[Array, Array]:
-    """Quotient toward zero and remainder, as bits. Division by zero is unspecified in PTX; all ones and the dividend are what GPUs give."""
+    """Quotient toward zero and remainder, as bits. Division by zero is unspecified in PTX; all ones and the dividend
+    are what GPUs give.
+    """
     ones = scalar.storage.type((1 << scalar.bits) - 1)
     zero = b == 0
     safe = np.where(zero, scalar.storage.type(1), b)
@@ -232,7 +238,7 @@ def abs_neg(ctx: Context) -> Made:
     if scalar.is_float:
         return float_negabs(ctx, opcode)
     if ctx.mods[:-1] or not scalar.is_signed:
-        ctx.unknown()
+        raise ctx.unknown()
     if opcode == "neg":
         return pure(ctx, "alu", np.negative, scalar, scalar)
     return pure(ctx, "alu", lambda a: _magnitude(a.view(scalar.value), scalar), scalar, scalar)
@@ -258,4 +264,4 @@ def min_max(ctx: Context) -> Made:
 
 
 def _packed_minmax(ctx: Context, opcode: str) -> Made:
-    ctx.unknown()
+    raise ctx.unknown()

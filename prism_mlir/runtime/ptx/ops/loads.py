@@ -42,7 +42,7 @@ class Form:
 def form(ctx: Context) -> Form:
     """Take the modifiers of ld or st apart."""
     if not ctx.mods:
-        ctx.unknown()
+        raise ctx.unknown()
     space, lanes, strong, hint = "", 1, False, False
     for mod in ctx.mods[:-1]:
         base = mod.split("::")[0]
@@ -55,19 +55,19 @@ def form(ctx: Context) -> Form:
         elif mod == "L2::cache_hint":
             hint = True
         elif mod not in _CACHE and mod not in SCOPES:
-            ctx.unknown()
+            raise ctx.unknown()
     scalar = ctx.scalar(ctx.mods[-1])
     if scalar.kind in ("p", "tf"):
-        ctx.unknown()
+        raise ctx.unknown()
     if scalar.bytes * lanes > 16:
-        ctx.fail(f"accesses of {scalar.bytes * lanes} bytes are not supported (16 at most)")
+        raise ctx.fail(f"accesses of {scalar.bytes * lanes} bytes are not supported (16 at most)")
     return Form(space, scalar, lanes, strong, hint)
 
 
 def address(ctx: Context, operand: Operand) -> tuple[int, int]:
     """Slot and byte offset of ``[…]``."""
     if not isinstance(operand, Addr):
-        ctx.fail("expected an address in brackets")
+        raise ctx.fail("expected an address in brackets")
     base = operand.base
     if isinstance(base, Sym):
         slot = ctx.address_of(Sym(base.name, base.offset + operand.offset), SCALARS["b64"])
@@ -76,7 +76,7 @@ def address(ctx: Context, operand: Operand) -> tuple[int, int]:
     if isinstance(base, Reg):
         slot = ctx.register(base.name)
         if ctx.layout.scalars[slot].bits not in (32, 64):
-            ctx.fail("an address needs a 32-bit or 64-bit register")
+            raise ctx.fail("an address needs a 32-bit or 64-bit register")
         ctx.reads.append(slot)
         return slot, operand.offset
     return ctx.src(base, SCALARS["b64"]), operand.offset
@@ -138,7 +138,7 @@ def _resolve(st: State, window: int) -> tuple[Arena | GlobalMemory, int, str]:
     return st.memory, 0, "global"
 
 
-def _widen(raw: Array, f: Form, column: int, target: np.dtype[np.unsignedinteger]) -> Array:  # type: ignore[type-arg]
+def _widen(raw: Array, f: Form, column: int, target: np.dtype[np.unsignedinteger]) -> Array:
     values = raw.view(f.scalar.storage)
     if f.lanes > 1:
         values = np.ascontiguousarray(values.reshape(-1, f.lanes)[:, column])
@@ -169,7 +169,7 @@ def ld(ctx: Context) -> Made:
     target = ctx.operands[0]
     items = target.items if isinstance(target, Vec) else (target,)
     if len(items) != f.lanes:
-        ctx.fail(f"{f.lanes} destinations expected")
+        raise ctx.fail(f"{f.lanes} destinations expected")
     slot, offset = address(ctx, ctx.operands[1])
     slots = [ctx.dst(item, f.scalar, wider=True) for item in items]
     kinds = [ctx.storage(s) for s in slots]
@@ -199,7 +199,7 @@ def ld(ctx: Context) -> Made:
     return Made(run, f"ld.{f.space or 'generic'}", access=Access(f.space, width, slot, True, False))
 
 
-def _load_param(site: Site, f: Form, slot: int, offset: int, slots: list[int], kinds: list[np.dtype]) -> Made:  # type: ignore[type-arg]
+def _load_param(site: Site, f: Form, slot: int, offset: int, slots: list[int], kinds: list[np.dtype]) -> Made:
     def run(st: State, mask: Mask) -> None:
         at = pick(addresses(st, slot, offset), mask)
         if int(at.min()) < 0 or int(at.max()) + f.width > st.param.shape[0]:
@@ -238,12 +238,12 @@ def gather_source(st: State, mask: Mask, f: Form, slots: list[int]) -> Array:
 def store(ctx: Context) -> Made:
     f = form(ctx)
     if f.space in ("const", "param"):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(3 if f.hint else 2)
     source = ctx.operands[1]
     items = source.items if isinstance(source, Vec) else (source,)
     if len(items) != f.lanes:
-        ctx.fail(f"{f.lanes} sources expected")
+        raise ctx.fail(f"{f.lanes} sources expected")
     slot, offset = address(ctx, ctx.operands[0])
     slots = [ctx.src(item, f.scalar, wider=True) for item in items]
     site, width = ctx.site, f.width
@@ -270,6 +270,6 @@ def store(ctx: Context) -> Made:
 def prefetch(ctx: Context) -> Made:
     """A hint: the address is decoded, nothing is moved."""
     if ctx.instruction.opcode == "discard":
-        ctx.unknown()
+        raise ctx.unknown()
     address(ctx, ctx.operands[0])
     return Made(None, "hint")

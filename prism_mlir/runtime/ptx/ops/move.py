@@ -42,7 +42,7 @@ def _clock(ctx: Context, target: Operand, bits: int) -> Made:
 def _pack(ctx: Context, target: Operand, source: Vec, bits: int) -> Made:
     part = bits // len(source.items)
     if part * len(source.items) != bits or part not in (8, 16, 32):
-        ctx.fail(f"{len(source.items)} elements do not make {bits} bits")
+        raise ctx.fail(f"{len(source.items)} elements do not make {bits} bits")
     d = ctx.dst(target, SCALARS[f"b{bits}"])
     slots = [ctx.src(item, SCALARS[f"b{part}"]) for item in source.items]
     kind = UNSIGNED[bits]
@@ -59,7 +59,7 @@ def _pack(ctx: Context, target: Operand, source: Vec, bits: int) -> Made:
 def _unpack(ctx: Context, target: Vec, source: Operand, bits: int) -> Made:
     part = bits // len(target.items)
     if part * len(target.items) != bits or part not in (8, 16, 32):
-        ctx.fail(f"{len(target.items)} elements do not make {bits} bits")
+        raise ctx.fail(f"{len(target.items)} elements do not make {bits} bits")
     slot = ctx.src(source, SCALARS[f"b{bits}"])
     slots = [ctx.dst(item, SCALARS[f"b{part}"]) for item in target.items]
     kind, wide = UNSIGNED[part], UNSIGNED[bits]
@@ -78,14 +78,14 @@ def cvta(ctx: Context) -> Made:
     to_space = mods[0] == "to" if mods else False
     rest = mods[1:] if to_space else mods
     if len(rest) != 2 or rest[1] not in ("u64", "u32"):
-        ctx.unknown()
+        raise ctx.unknown()
     space = rest[0].split("::")[0]
     if rest[1] == "u32":
-        ctx.fail("32-bit generic addresses are not supported")
+        raise ctx.fail("32-bit generic addresses are not supported")
     if space in ("global", "const"):
         return pure(ctx, "move", lambda a: a, U64, U64)
     if space not in WINDOWS:
-        ctx.unknown()
+        raise ctx.unknown()
     window = np.uint64(WINDOWS[space])
     if to_space:
         return pure(ctx, "alu", lambda a: a - window, U64, U64)
@@ -95,13 +95,13 @@ def cvta(ctx: Context) -> Made:
 @op("isspacep")
 def isspacep(ctx: Context) -> Made:
     if len(ctx.mods) != 1:
-        ctx.unknown()
+        raise ctx.unknown()
     space = ctx.mods[0].split("::")[0]
     if space in ("global", "const"):
         low = np.uint64(REGION_BASE)
         return pure(ctx, "alu", lambda a: a >= low, PRED, U64)
     if space not in WINDOWS:
-        ctx.unknown()
+        raise ctx.unknown()
     index = np.uint64(WINDOWS[space] // WINDOW)
     return pure(ctx, "alu", lambda a: (a >> np.uint64(32)) == index, PRED, U64)
 
@@ -109,18 +109,22 @@ def isspacep(ctx: Context) -> Made:
 @op("selp")
 def selp(ctx: Context) -> Made:
     scalar, _ = ctx.take()
-    return pure(ctx, "alu", lambda a, b, p: np.where(p, a, b), scalar, scalar, scalar, PRED)
+
+    def fn(a: Array, b: Array, p: Array) -> Array:
+        return np.where(p, a, b)
+
+    return pure(ctx, "alu", fn, scalar, scalar, scalar, PRED)
 
 
 @op("slct")
 def slct(ctx: Context) -> Made:
     """``d = c >= 0 ? a : b``; a NaN selects b, -0.0 selects a."""
     if len(ctx.mods) < 2:
-        ctx.unknown()
+        raise ctx.unknown()
     selector = ctx.scalar(ctx.mods[-1])
     scalar = ctx.scalar(ctx.mods[-2])
     if ctx.mods[:-2] not in ((), ("ftz",)) or selector.name not in ("s32", "f32"):
-        ctx.unknown()
+        raise ctx.unknown()
     value = selector.value
 
     def fn(a: Array, b: Array, c: Array) -> Array:

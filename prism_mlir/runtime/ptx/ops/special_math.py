@@ -43,17 +43,17 @@ def unary(ctx: Context) -> Made:
     modes = [m for m in ROUNDINGS if m in flags]
     exact = name in ("rcp", "sqrt")
     if ("approx" not in flags) != bool(modes and exact) or len(modes) > 1:
-        ctx.unknown()
+        raise ctx.unknown()
     fn = _FUNCTIONS[name]
     if scalar.name == "f32":
         return pure(ctx, "sfu", _single(fn, modes[0] if modes else "rn", name, "ftz" in flags), scalar, scalar)
     if scalar.name == "f64" and name in ("rcp", "rsqrt", "sqrt"):
         if modes not in ([], ["rn"]):
-            ctx.unknown()
+            raise ctx.unknown()
         return pure(ctx, "fp64", lambda a: fn(a.view(np.float64)).view(np.uint64), scalar, scalar)
     if scalar.kind in ("f", "fx2", "bf", "bfx2") and scalar.bits <= 32 and name in ("ex2", "tanh"):
         return pure(ctx, "sfu", lambda a: from_float(fn(to_f32(a, scalar).astype(np.float64)), scalar), scalar, scalar)
-    ctx.unknown()
+    raise ctx.unknown()
 
 
 def _single(fn: Typed, mode: str, name: str, ftz: bool) -> Typed:
@@ -82,10 +82,10 @@ def float_div(ctx: Context) -> Made:
     scalar, flags = ctx.take("approx", "full", "ftz", *ROUNDINGS)
     modes = [m for m in ROUNDINGS if m in flags]
     if scalar.kind != "f" or scalar.bits == 16 or len(modes) + len(flags & {"approx", "full"}) != 1:
-        ctx.unknown()
+        raise ctx.unknown()
     if scalar.bits == 64:
         if modes != ["rn"]:
-            ctx.unknown()
+            raise ctx.unknown()
         return pure(
             ctx,
             "fp64",
@@ -121,7 +121,7 @@ def _directed_quotient(x: Array, y: Array, mode: str) -> Array:
 @op("testp")
 def testp(ctx: Context) -> Made:
     if len(ctx.mods) != 2 or ctx.mods[1] not in ("f32", "f64"):
-        ctx.unknown()
+        raise ctx.unknown()
     scalar = ctx.scalar(ctx.mods[1])
     tests: dict[str, Callable[[Array], Array]] = {
         "finite": np.isfinite,
@@ -132,7 +132,7 @@ def testp(ctx: Context) -> Made:
         "subnormal": lambda x: (np.abs(x) < np.finfo(x.dtype).tiny) & (x != 0),
     }
     if ctx.mods[0] not in tests:
-        ctx.unknown()
+        raise ctx.unknown()
     test = tests[ctx.mods[0]]
     return pure(ctx, "alu", lambda a: test(a.view(scalar.value)), SCALARS["pred"], scalar)
 
@@ -141,7 +141,7 @@ def testp(ctx: Context) -> Made:
 def copysign(ctx: Context) -> Made:
     scalar, _ = ctx.take()
     if scalar.name not in ("f32", "f64"):
-        ctx.unknown()
+        raise ctx.unknown()
     sign = scalar.storage.type(1 << (scalar.bits - 1))
     return pure(ctx, "alu", lambda a, b: (b & ~sign) | (a & sign), scalar, scalar, scalar)
 

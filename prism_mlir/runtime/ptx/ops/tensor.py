@@ -82,7 +82,7 @@ def put_warps(st: State, mask: Mask, slot: int, warps: Array | None, values: Arr
 def vector(ctx: Context, operand: Operand, count: int, what: str) -> tuple[Operand, ...]:
     items = operand.items if isinstance(operand, Vec) else (operand,)
     if len(items) != count:
-        ctx.fail(f"{what} needs {count} registers, found {len(items)}")
+        raise ctx.fail(f"{what} needs {count} registers, found {len(items)}")
     return items
 
 
@@ -90,21 +90,21 @@ def vector(ctx: Context, operand: Operand, count: int, what: str) -> tuple[Opera
 def mma(ctx: Context) -> Made:
     mods = [m for m in ctx.mods if m != "satfinite"]
     if mods[:2] != ["sync", "aligned"] or len(mods) != 9 or mods[3:5] != ["row", "col"] or mods[2] not in _SHAPES:
-        ctx.unknown()
+        raise ctx.unknown()
     shape, (d_type, a_type, b_type, c_type) = mods[2], mods[5:]
     if (
         a_type not in _SHAPES[shape]
         or b_type not in _SHAPES[shape]
         or (a_type != b_type and a_type not in ("s8", "u8"))
     ):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(4)
     if shape == "m8n8k4":
         return _double_mma(ctx, (d_type, c_type))
     a_el, b_el = _ELEMENTS[a_type], _ELEMENTS[b_type]
     allowed = ("s32",) if a_type in ("s8", "u8") else (("f16", "f32") if a_type == "f16" else ("f32",))
     if d_type not in allowed or c_type not in allowed:
-        ctx.unknown()
+        raise ctx.unknown()
     b_regs = int(shape.split("k")[1]) * a_el.bits // 128
     ops = ctx.operands
     d = [ctx.dst(o, B32) for o in vector(ctx, ops[0], 2 if d_type == "f16" else 4, "D")]
@@ -177,7 +177,7 @@ def split_result(total: Array, d_type: str, saturate: bool) -> list[Array]:
 def _double_mma(ctx: Context, types: tuple[str, str]) -> Made:
     """m8n8k4 of f64: A row g column t, B row t column g, C and D register i row g column 2 t + i."""
     if types != ("f64", "f64"):
-        ctx.unknown()
+        raise ctx.unknown()
     ops = ctx.operands
     d = [ctx.dst(o, B64) for o in vector(ctx, ops[0], 2, "D")]
     a, b = (ctx.src(vector(ctx, o, 1, "A and B")[0], B64) for o in ops[1:3])
@@ -200,13 +200,13 @@ def _matrix_form(ctx: Context) -> tuple[int, bool]:
     """How many matrices, and whether they are transposed."""
     mods = list(ctx.mods)
     if mods[:3] != ["sync", "aligned", "m8n8"] or mods[-1] != "b16":
-        ctx.unknown()
+        raise ctx.unknown()
     middle = mods[3:-1]
     trans = "trans" in middle
     counts = [m for m in middle if m in ("x1", "x2", "x4")]
     spaces = [m for m in middle if m.split("::")[0] == "shared"]
     if len(counts) != 1 or len(spaces) > 1 or len(middle) != 1 + trans + len(spaces):
-        ctx.unknown()
+        raise ctx.unknown()
     return int(counts[0][1:]), trans
 
 
@@ -278,7 +278,7 @@ def stmatrix(ctx: Context) -> Made:
 def movmatrix(ctx: Context) -> Made:
     """Transpose an 8 × 8 matrix of halves held by a warp."""
     if ctx.mods != ("sync", "aligned", "m8n8", "trans", "b16"):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(2)
     d, s = ctx.dst(ctx.operands[0], B32), ctx.src(ctx.operands[1], B32)
 

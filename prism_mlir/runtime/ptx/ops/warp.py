@@ -23,7 +23,8 @@ def rows(st: State, slot: int) -> Array:
 
 def ballot(lanes: Array) -> Array:
     """(warps, 32) of bool to one 32-bit word a warp, as uint64."""
-    return (lanes * BIT).sum(axis=1, dtype=np.uint64)
+    words: Array = (lanes * BIT).sum(axis=1, dtype=np.uint64)
+    return words
 
 
 def source_lanes(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
@@ -51,7 +52,7 @@ def source_lanes(mode: str, b: Array, c: Array) -> tuple[Array, Array]:
 def shfl(ctx: Context) -> Made:
     mods = ctx.mods
     if len(mods) != 3 or mods[0] != "sync" or mods[1] not in ("up", "down", "bfly", "idx") or mods[2] != "b32":
-        ctx.unknown()
+        raise ctx.unknown()
     mode = mods[1]
     ctx.count(5)
     target = ctx.operands[0]
@@ -166,7 +167,7 @@ def vote(ctx: Context) -> Made:
             ("ballot", "b32"),
         )
     ):
-        ctx.unknown()
+        raise ctx.unknown()
     how = mods[1]
     ctx.count(3)
     d = ctx.dst(ctx.operands[0], B32 if how == "ballot" else PRED)
@@ -192,7 +193,7 @@ def vote(ctx: Context) -> Made:
 @op("activemask")
 def activemask(ctx: Context) -> Made:
     if ctx.mods != ("b32",):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(1)
     d = ctx.dst(ctx.operands[0], B32)
 
@@ -207,11 +208,11 @@ def redux(ctx: Context) -> Made:
     mods = ctx.mods
     arithmetic = ("add", "min", "max")
     if len(mods) != 3 or mods[0] != "sync":
-        ctx.unknown()
+        raise ctx.unknown()
     if not (mods[1] in arithmetic and mods[2] in ("u32", "s32")) and not (
         mods[1] in ("and", "or", "xor") and mods[2] == "b32"
     ):
-        ctx.unknown()
+        raise ctx.unknown()
     scalar = ctx.scalar(mods[2])
     ctx.count(3)
     d, a = ctx.dst(ctx.operands[0], scalar), ctx.src(ctx.operands[1], scalar)
@@ -241,7 +242,7 @@ def redux(ctx: Context) -> Made:
 def match(ctx: Context) -> Made:
     mods = ctx.mods
     if len(mods) != 3 or mods[0] not in ("any", "all") or mods[1] != "sync" or mods[2] not in ("b32", "b64"):
-        ctx.unknown()
+        raise ctx.unknown()
     scalar = ctx.scalar(mods[2])
     ctx.count(3)
     target = ctx.operands[0]
@@ -274,11 +275,11 @@ def match(ctx: Context) -> Made:
 def elect(ctx: Context) -> Made:
     """One thread of the mask, the lowest, is chosen."""
     if ctx.mods != ("sync",):
-        ctx.unknown()
+        raise ctx.unknown()
     ctx.count(2)
     target = ctx.operands[0]
     if not isinstance(target, Pair):
-        ctx.fail("expected d|p")
+        raise ctx.fail("expected d|p")
     d, p = ctx.dst(target.first, B32), ctx.dst(target.second, PRED)
     member = ctx.src(ctx.operands[1], B32)
     site = ctx.site
