@@ -61,9 +61,11 @@ def verify_module(module: ModuleOp, filename: str = "<module>") -> None:
 
 
 def _innermost(module: ModuleOp, error: Exception) -> tuple[Location | None, str]:
-    for op in module.walk(reverse=True):  # inner ops come before the op around them
+    for op in module.walk(region_first=True):
         try:
             op.verify(verify_nested_ops=False)
+        except RefusedOp as inner:
+            return location_of(inner.op), str(inner)
         except (VerifyException, ValueError) as inner:
             return location_of(op), f"'{op.name}' op {_first_line(inner)}"
     return None, _first_line(error)

@@ -9,21 +9,25 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from io import StringIO
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
-from xdsl.ir import Operation
+from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 
+from prism_mlir.dialects.sgraph.block_ops import LoadOp
+from prism_mlir.dialects.sgraph.graph_ops import GraphOp
+from prism_mlir.dialects.sgraph.program_ops import ProgramOp
 from prism_mlir.frontend.text_guard import check_text
 from prism_mlir.frontend.upstream import read_module
 from prism_mlir.graph.errors import InputError, LimitError, Location, UnsupportedError
 from prism_mlir.passes.located import parse_error
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|sgraph\.(?:program|graph)(?=\s*@)|->|[\w$.]+|\S', re.ASCII)
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|(?P<ours>sgraph\.(?:program|graph)(?=\s*@))|->|[\w$.]+|\S', re.ASCII)
 _OPEN, _CLOSE = frozenset("([{<"), frozenset(")]}>")
 _ALIAS = re.compile(r"^[ \t]*[!#][\w$.-]+[ \t]*=", re.MULTILINE)
 _SHELL = re.compile(r"(?:(?:builtin\.)?module\s*(?:@[\w$.]+\s*)?\{)?\s*\}?", re.ASCII)
@@ -63,7 +67,9 @@ def read_ir(text: str, filename: str, ctx: Context) -> ModuleOp:
         return _guarded(LocatedParser(ctx, text, filename), filename)
     handed = read_module(_to_generic(text, spans, filename, ctx), filename).text
     try:
-        return Parser(ctx, handed, filename).parse_module()
+        module = Parser(ctx, handed, filename).parse_module()
+        _restore_names(module)
+        return module
     except ParseError as error:
         found = error.span.text[:40]
         raise UnsupportedError(
@@ -71,6 +77,25 @@ def read_ir(text: str, filename: str, ctx: Context) -> ModuleOp:
         ) from None
     except RecursionError:
         raise LimitError("the module is nested too deeply", Location(filename, 1, 1), "flatten the input") from None
+
+
+def _restore_names(module: ModuleOp) -> None:
+    """Upstream renames SSA values; tensors have names of their own, from which ours are made again."""
+    names: dict[str, list[str]] = {}
+    for program in (op for op in module.body.block.ops if isinstance(op, ProgramOp)):
+        names[program.sym_name.data] = [view.data.name for view in program.inputs]
+        _name(program.body.block.args, names[program.sym_name.data])
+    for graph in (op for op in module.body.block.ops if isinstance(op, GraphOp)):
+        if graph.implements is not None:
+            _name(graph.body.block.args, names.get(graph.implements.root_reference.data, ()))
+        for load in (op for op in graph.walk() if isinstance(op, LoadOp)):
+            _name([load.source], [load.tensor.data.lower()])
+
+
+def _name(values: Sequence[SSAValue], names: Sequence[str]) -> None:
+    for value, name in zip(values, names, strict=False):
+        if SSAValue.is_valid_name(name):
+            value.name_hint = name
 
 
 def _guarded(parser: Parser, filename: str) -> ModuleOp:
@@ -104,7 +129,7 @@ def sgraph_spans(text: str) -> list[tuple[int, int]]:
             previous = word
             continue
         if start < 0:
-            if word.startswith("sgraph.") and previous not in ("!", "#", "@", ".", "="):
+            if token.lastgroup == "ours" and previous not in ("!", "#", "@", "="):
                 start, depth, header = token.start(), 0, True
         elif word in _OPEN:
             if depth == 0 and word == "{" and previous != "attributes":

@@ -17,6 +17,7 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.printer import Printer
+from xdsl.universe import Universe
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
@@ -43,7 +44,7 @@ class PrismOptMain(xDSLOptMain):
         from xdsl.context import Context
 
         self.ctx = Context(allow_unregistered=True)
-        self.register_all_dialects()  # type: ignore[no-untyped-call]
+        self.register_all_dialects()
         self.register_all_passes()  # type: ignore[no-untyped-call]
         self.register_all_targets()  # type: ignore[no-untyped-call]
         parser = Parser(
@@ -60,6 +61,12 @@ class PrismOptMain(xDSLOptMain):
                 f"no target is called '{self.args.target}'", None, f"known: {', '.join(self.available_targets)}"
             )
         self.setup_pipeline()
+
+    def register_all_dialects(self) -> None:
+        """xDSL's and ours, but not xDSL's gpu dialect: it is partial, and refuses upstream's shared-memory arguments."""
+        for name, dialect in Universe.get_multiverse().all_dialects.items():
+            if name != "gpu":
+                self.ctx.register_dialect(name, dialect)
 
     @property
     def filename(self) -> str:

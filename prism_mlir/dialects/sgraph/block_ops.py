@@ -20,7 +20,7 @@ from xdsl.irdl import (
 )
 from xdsl.parser import Parser
 from xdsl.printer import Printer
-from xdsl.traits import HasParent, IsolatedFromAbove
+from xdsl.traits import HasParent, IsolatedFromAbove, NoTerminator
 
 from prism_mlir.dialects.sgraph.attributes import MapAttr, Relation, optional_clause, parse_map, print_map
 from prism_mlir.dialects.sgraph.bindings import parse_bindings, parse_result_types, print_bindings, print_result_types
@@ -117,7 +117,10 @@ class LoadOp(IRDLOperation):
             refuse(self, "loads something else than an input of its block graph")
         if not self.tile.uses.get_length():
             refuse(self, f"loads {self.tensor.data} and nothing uses it; drop the loader")
-        rank = len(shape_of(self.source.type))
+        whole, have = shape_of(self.source.type), shape_of(self.tile.type)
+        if whole != have:
+            refuse(self, f"has a shape mismatch: its tensor is {list(whole)}, its type says {list(have)}")
+        rank = len(whole)
         check_relation(self, f"imap of {self.tensor.data}", self.imap, custom.grid.names, rank)
         if self.fmap is None:
             return
@@ -274,7 +277,7 @@ class ThreadOp(IRDLOperation):
     outputs = var_result_def(TileType)
     body = region_def("single_block")
 
-    traits = traits_def(IsolatedFromAbove(), HasParent(CustomOp))
+    traits = traits_def(IsolatedFromAbove(), NoTerminator(), HasParent(CustomOp))
 
     def __init__(self, inputs: Sequence[SSAValue], result_types: Sequence[Attribute], body: Region) -> None:
         super().__init__(operands=[inputs], result_types=[result_types], regions=[body])

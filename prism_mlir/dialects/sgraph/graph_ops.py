@@ -67,7 +67,7 @@ class GraphOp(IRDLOperation):
     cost = opt_prop_def(FloatAttr)
     body = region_def("single_block")
 
-    traits = traits_def(IsolatedFromAbove(), SymbolOpInterface())
+    traits = traits_def(IsolatedFromAbove(), NoTerminator(), SymbolOpInterface())
 
     def __init__(
         self,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NoReturn
 
+from xdsl.dialects.builtin import UnregisteredOp
 from xdsl.ir import Operation
 from xdsl.utils.exceptions import VerifyException
 
@@ -18,4 +19,5 @@ class RefusedOp(VerifyException):
 
 def refuse(op: Operation, message: str) -> NoReturn:
     """Raise :class:`RefusedOp`; the message names the op first, as upstream MLIR does."""
-    raise RefusedOp(op, f"'{op.name}' op {message}")
+    name = op.op_name.data if isinstance(op, UnregisteredOp) else op.name
+    raise RefusedOp(op, f"'{name}' op {message}")
