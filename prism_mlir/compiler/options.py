@@ -14,7 +14,7 @@ class CompileOptions:
     target:   a row of ``tune.targets``
     limits:   of the search
     function: which function of the module; ``None`` where there is only one
-    samples:  schedules looked at for each graph
+    samples:  schedules to rank, drawn over all proved graphs (all of them where there are fewer)
     builds:   best schedules to build before giving up
     seed:     of every random choice
     check:    run the emitted code on the PTX machine and compare it with the source
@@ -24,7 +24,7 @@ class CompileOptions:
     target: str = "sm_80"
     limits: SearchLimits = field(default_factory=SearchLimits)
     function: str | None = None
-    samples: int = 1000
+    samples: int = 2000
     builds: int = 32
     seed: int = 0
     check: bool = True

@@ -15,7 +15,7 @@ from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.select import Prepare, Selection, check_expressible, select
 from prism_mlir.frontend.import_linalg import import_module
 from prism_mlir.frontend.upstream import UpstreamModule, read_file
-from prism_mlir.graph.errors import CodegenError, ExecutionError
+from prism_mlir.graph.errors import CodegenError, ExecutionError, Location
 from prism_mlir.graph.program import Program
 from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
 
@@ -60,7 +60,7 @@ def compile_file(
     clock.step("search and proof")
     if not discovery.proved:
         raise CodegenError(_nothing_proved(discovery), None, "raise the limits (--max-operators) or see report.json")
-    check_expressible(program)
+    check_expressible(program, Location(str(path), 1, 1))
     selection = select(program, discovery.proved, options, prepare=prepare, progress=progress)
     clock.step("choice and code")
     accuracy = check(upstream, program, selection, options, progress) if options.check else ()
@@ -79,7 +79,7 @@ def check(
 
     Raises :class:`ExecutionError` where a check fails or a result is not accurate enough.
     """
-    source = compile_module(upstream_text(upstream), options.function)
+    source = compile_module(upstream.text, options.function)
     emulator = Emulator(selection.kernel)
     results: list[Accuracy] = []
     for inputs in input_sets(program, options.seed):
@@ -98,11 +98,6 @@ def _judge(name: str, program: Program, got: tuple, source: CpuProgram, argument
         compare(name, out.name, out.dtype, g, t, e, length)
         for out, g, t, e in zip(program.outputs, got, theirs, exact, strict=True)
     ]
-
-
-def upstream_text(upstream: UpstreamModule) -> str:
-    """The module as text that upstream reads back."""
-    return upstream.text
 
 
 def _nothing_proved(discovery: Discovery) -> str:

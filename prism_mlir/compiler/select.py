@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from prism_mlir.codegen.compile import CompiledKernel, compile_graph
 from prism_mlir.codegen.external import PtxasReport, ptxas_check
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.graph.errors import CodegenError, UnsupportedError
+from prism_mlir.graph.errors import CodegenError, Location, UnsupportedError
 from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
@@ -40,14 +40,14 @@ class Selection:
     profile: Profile | None = None
 
 
-def check_expressible(program: Program) -> None:
+def check_expressible(program: Program, place: Location | None = None) -> None:
     """Raises :class:`UnsupportedError` where code generation cannot keep what import relied on."""
     shifted = [n for n in program.nodes if n.shift is not None]
     if shifted:
         raise UnsupportedError(
             f"'{program.name}' subtracts a maximum before {shifted[0].op}; code that keeps such a shift is not supported yet",
-            None,
-            "graphs are found and proved all the same: stop after sgraph-verify",
+            place,
+            "its graphs are found and proved by prism-opt up to sgraph-verify",
         )
 
 
@@ -67,7 +67,7 @@ def select(
     """
     target = find_target(options.target)
     progress(f"ranking schedules of {len(graphs)} proved graphs")
-    choice = choose(graphs, target, program, samples=options.samples * max(1, len(graphs)), seed=options.seed)
+    choice = choose(graphs, target, program, samples=options.samples, seed=options.seed)
     if prepare is not None:
         return _measured(program, choice, options, prepare, progress)
     refused: list[tuple[str, str]] = []

@@ -11,6 +11,7 @@ The axioms equate at least what the prover can prove, so pruning never loses a g
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from prism_mlir.graph.dims import DimClass, DimClasses, dim_classes
@@ -29,6 +30,10 @@ def label_of(op: Op) -> Label:
     return (op.name, str(op.fn)) if op.fn is not None else (op.name,)
 
 
+def constant_label(op: Op) -> Label:
+    return ("constant", repr(op.value))
+
+
 def sum_label(kind: str, dim_class: int) -> Label:
     return (kind, str(dim_class))
 
@@ -40,7 +45,8 @@ class AbstractTarget:
     inputs:    e-class of each program input
     roots:     e-class of each program output
     distance:  for each e-class, the fewest operators that lead from it to an output
-    saturated: whether saturation finished; if it did not, pruning is switched off rather than wrong
+    saturated: whether saturation finished; where it did not, the tables are too small and must not prune
+    above, pairs: look-up tables, see :meth:`on_one` and :meth:`on_two`
     """
 
     graph: EGraph
@@ -49,10 +55,21 @@ class AbstractTarget:
     distance: dict[int, int]
     saturated: bool
 
+    above: dict[int, dict[Label, int]]
+    pairs: dict[tuple[int, int], dict[str, int]]
+
     @property
     def size(self) -> int:
         """E-nodes in the saturated graph."""
         return len(self.graph.table)
+
+    def on_one(self, expr: int) -> Mapping[Label, int]:
+        """Label of every operator on one subexpression whose result is a subexpression -> that result."""
+        return self.above.get(expr, {})
+
+    def on_two(self, left: int, right: int) -> Mapping[str, int]:
+        """Name of every operator on two subexpressions whose result is a subexpression -> that result."""
+        return self.pairs.get((left, right), {})
 
     def apply(self, op: Op, operands: tuple[int, ...], contracted: DimClass = None) -> int | None:
         """E-class of an operator applied to subexpressions; ``None`` where the result is no subexpression.
@@ -61,20 +78,20 @@ class AbstractTarget:
         """
         match op.kind:
             case Kind.MATMUL:
-                product = self._look(("mul",), operands)
+                product = self.on_two(*operands).get("mul")
                 if product is None or contracted is None:
                     return product
-                return self._look(sum_label("sum", contracted), (product,))
-            case Kind.REDUCE:
-                return operands[0] if contracted is None else self._look(sum_label(op.name, contracted), operands)
-            case Kind.TRANSPOSE | Kind.RESHAPE:
+                return self.on_one(product).get(sum_label("sum", contracted))
+            case Kind.REDUCE if contracted is not None:
+                return self.on_one(operands[0]).get(sum_label(op.name, contracted))
+            case Kind.TRANSPOSE | Kind.RESHAPE | Kind.REDUCE:
                 return operands[0]
-            case _:
-                return self._look(label_of(op), operands)
-
-    def _look(self, label: Label, operands: tuple[int, ...]) -> int | None:
-        found = self.graph.lookup(label, *operands)
-        return None if found is None or found not in self.distance else found
+            case Kind.BINARY:
+                return self.on_two(*operands).get(op.name)
+            case Kind.UNARY:
+                return self.on_one(operands[0]).get(label_of(op))
+            case Kind.CONSTANT:
+                return self.graph.lookup(constant_label(op))
 
 
 def abstract_target(program: Program, max_nodes: int = MAX_NODES) -> AbstractTarget:
@@ -97,7 +114,25 @@ def abstract_target(program: Program, max_nodes: int = MAX_NODES) -> AbstractTar
     saturated = graph.saturate(_rules(ambiguous), max_nodes)
     inputs = tuple(graph.find(v) for v in values[: len(program.inputs)])
     roots = tuple(graph.find(values[o.value]) for o in program.outputs)
-    return AbstractTarget(graph, inputs, roots, _distances(graph, roots), saturated)
+    distance = _distances(graph, roots)
+    above, pairs = _tables(graph, distance)
+    return AbstractTarget(graph, inputs, roots, distance, saturated, above, pairs)
+
+
+def _tables(
+    graph: EGraph, distance: Mapping[int, int]
+) -> tuple[dict[int, dict[Label, int]], dict[tuple[int, int], dict[str, int]]]:
+    """E-nodes by their children; results that lead to no output, and are no factor of a matmul that does, are left out."""
+    above: dict[int, dict[Label, int]] = {}
+    pairs: dict[tuple[int, int], dict[str, int]] = {}
+    for node, c in graph.table.items():
+        if c not in distance:
+            continue
+        if len(node.children) == 1:
+            above.setdefault(node.children[0], {})[node.label] = c
+        elif len(node.children) == 2:
+            pairs.setdefault((node.children[0], node.children[1]), {})[node.label[0]] = c
+    return above, pairs
 
 
 def _encode(graph: EGraph, op: Op, operands: list[int], classes: DimClasses, ids: tuple[int, ...]) -> int:
@@ -113,7 +148,7 @@ def _encode(graph: EGraph, op: Op, operands: list[int], classes: DimClasses, ids
         case Kind.TRANSPOSE | Kind.RESHAPE:
             return operands[0]
         case Kind.CONSTANT:
-            return graph.add(("constant", repr(op.value)))
+            return graph.add(constant_label(op))
         case _:
             return graph.add(label_of(op), *operands)
 

@@ -7,18 +7,19 @@ program (``abstract``), or too few operators remain to bring every open tile to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import product
 
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, BlockOp, Load, Stage
 from prism_mlir.graph.dims import DimClass, dim_classes
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, program_types
-from prism_mlir.graph.ops import Kind, Op
+from prism_mlir.graph.ops import MATMUL, Kind, Op
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.symbols import GRID_NAMES, LOOP_NAME
-from prism_mlir.search.abstract import AbstractTarget, abstract_target
+from prism_mlir.search.abstract import AbstractTarget, abstract_target, label_of, sum_label
 from prism_mlir.search.dim_match import match_dims
+from prism_mlir.search.egraph import Label
 from prism_mlir.search.limits import Funnel, SearchLimits
 
 Dims = tuple[DimClass, ...]
@@ -32,6 +33,25 @@ class Tile:
     expr: int
     dims: Dims
     stage: Stage
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """An operator that may be added, with what comparing and looking up need."""
+
+    op: BlockOp
+    label: Label
+    sort_key: tuple[str, ...]
+    commutative: bool = False
+
+    @staticmethod
+    def of(op: Op | Accum) -> Choice:
+        if isinstance(op, Accum):
+            return Choice(op, (), op.sort_key)
+        return Choice(op, label_of(op), op.sort_key, op.spec.commutative)
+
+
+Move = tuple[Choice, tuple[int, ...], Tile]
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,14 +102,16 @@ class Generator:
             Goal(root, classes.of[o.value]) for root, o in zip(self.target.roots, program.outputs, strict=True)
         )
         ops = sorted({n.op for n in program.nodes}, key=lambda op: op.sort_key)
-        self.unaries = [op for op in ops if op.kind is Kind.UNARY]
-        self.binaries = self._binaries(ops)
-        self.transposes = [op for op in ops if op.kind in (Kind.TRANSPOSE, Kind.RESHAPE)]
-        self.reductions = sorted({op.name for op in ops if op.kind is Kind.REDUCE})
+        self.unaries = [Choice.of(op) for op in ops if op.kind is Kind.UNARY]
+        self.binaries = [Choice.of(op) for op in self._binaries(ops)]
+        self.transposes = [Choice.of(op) for op in ops if op.kind is Kind.TRANSPOSE]
+        ranks = range(max(len(shape) for shape in program.shapes))
+        names = sorted({op.name for op in ops if op.kind is Kind.REDUCE})
+        self.reductions = [Choice.of(Op(name, dim=d)) for name in names for d in ranks]
         contracted = {classes.of[n.operands[0]][-1] for n in program.nodes if n.op.kind is Kind.MATMUL}
-        self.has_matmul = bool(contracted)
+        self.matmul = Choice.of(MATMUL) if contracted else None
         self.has_outer_product = None in contracted  # otherwise mul says the same as a product over a dim of size 1
-        self.accums = [Accum()] + ([Accum("max")] if "reduce_max" in self.reductions else [])
+        self.accums = [Choice.of(Accum(m)) for m in ("sum", *(("max",) if "reduce_max" in names else ()))]
         self.grid = GRID_NAMES[: limits.grid_dims]
 
     def _binaries(self, ops: list[Op]) -> list[Op]:
@@ -149,14 +171,14 @@ class Generator:
                 return
 
     def _moves(self, state: _State, last: Key) -> Iterator[tuple[Key, BlockNode, Tile]]:
-        """Every node that may come next, in key order of the operand that is newest."""
+        """Every node that may come next, by newest operand."""
         for newest in range(max(last[0], 0), len(state.nodes)):
-            for op, operands, tile in self._nodes_on(state, newest):
-                key = (newest, operands, op.sort_key)
+            for choice, operands, tile in self._nodes_on(state, newest):
+                key = (newest, operands, choice.sort_key)
                 if key > last:
-                    yield key, BlockNode(op, operands), tile
+                    yield key, BlockNode(choice.op, operands), tile
 
-    def _nodes_on(self, state: _State, newest: int) -> Iterator[tuple[BlockOp, tuple[int, ...], Tile]]:
+    def _nodes_on(self, state: _State, newest: int) -> Iterator[Move]:
         """Nodes whose largest operand is ``newest``."""
         tile = state.tiles[newest]
         if tile.stage is Stage.BODY:
@@ -167,45 +189,55 @@ class Generator:
             stage = _meet(tile.stage, state.tiles[other].stage)
             if stage is None:
                 continue
-            for a, b in ((other, newest), (newest, other)) if other != newest else ((other, newest),):
-                yield from self._binary_nodes(state, a, b, stage)
+            yield from self._binary_nodes(state, other, newest, stage)
+            if other != newest:
+                yield from self._binary_nodes(state, newest, other, stage)
 
-    def _unary_nodes(self, tile: Tile, k: int) -> Iterator[tuple[BlockOp, tuple[int, ...], Tile]]:
-        for op in self.unaries:
-            if (expr := self._apply(op, (tile.expr,))) is not None:
-                yield op, (k,), Tile(expr, tile.dims, tile.stage)
-        for name in self.reductions:
-            for d, dim_class in enumerate(tile.dims):
-                op = Op(name, dim=d)
-                if dim_class is not None and (expr := self._apply(op, (tile.expr,), dim_class)) is not None:
-                    yield op, (k,), Tile(expr, (*tile.dims[:d], None, *tile.dims[d + 1 :]), tile.stage)
-        for op in self.transposes:
-            if op.perm is not None and len(op.perm) == len(tile.dims):
-                yield op, (k,), Tile(tile.expr, tuple(tile.dims[p] for p in op.perm), tile.stage)
+    def _unary_nodes(self, tile: Tile, k: int) -> Iterator[Move]:
+        results = self.target.on_one(tile.expr)
+        for choice in self.unaries:
+            if (expr := results.get(choice.label)) is not None:
+                yield choice, (k,), Tile(expr, tile.dims, tile.stage)
+        for choice in self.reductions:
+            assert isinstance(choice.op, Op) and choice.op.dim is not None
+            d = choice.op.dim
+            dim_class = tile.dims[d] if d < len(tile.dims) else None
+            if dim_class is not None and (expr := results.get(sum_label(choice.op.name, dim_class))) is not None:
+                yield choice, (k,), Tile(expr, (*tile.dims[:d], None, *tile.dims[d + 1 :]), tile.stage)
+        for choice in self.transposes:
+            assert isinstance(choice.op, Op) and choice.op.perm is not None
+            if len(choice.op.perm) == len(tile.dims):
+                yield choice, (k,), Tile(tile.expr, tuple(tile.dims[p] for p in choice.op.perm), tile.stage)
+        self.funnel.count("single operators tried", len(self.unaries) + len(self.reductions))
 
-    def _binary_nodes(
-        self, state: _State, a: int, b: int, stage: Stage
-    ) -> Iterator[tuple[BlockOp, tuple[int, ...], Tile]]:
+    def _binary_nodes(self, state: _State, a: int, b: int, stage: Stage) -> Iterator[Move]:
         left, right = state.tiles[a], state.tiles[b]
-        dims = _matmul_dims(left.dims, right.dims) if self.has_matmul else None
-        if dims is not None and (left.dims[-1] is not None or self.has_outer_product):
-            op = Op("matmul")
-            if (expr := self._apply(op, (left.expr, right.expr), left.dims[-1])) is not None:
-                yield op, (a, b), Tile(expr, dims, stage)
+        results = self.target.on_two(left.expr, right.expr)
+        if not results:
+            self.funnel.count("rejected: not a subexpression")
+            return
+        yield from self._matmul_nodes(results, state, a, b, stage)
         dims = _broadcast_dims(left.dims, right.dims)
         if dims is None:
+            self.funnel.count("rejected: dims do not match")
             return
-        for op in self.binaries:
-            if op.spec.commutative and a > b:
-                continue
-            if (expr := self._apply(op, (left.expr, right.expr))) is not None:
-                yield op, (a, b), Tile(expr, dims, stage)
+        for choice in self.binaries:
+            assert isinstance(choice.op, Op)
+            if (expr := results.get(choice.op.name)) is not None and not (choice.commutative and a > b):
+                yield choice, (a, b), Tile(expr, dims, stage)
 
-    def _apply(self, op: Op, operands: tuple[int, ...], contracted: DimClass = None) -> int | None:
-        expr = self.target.apply(op, operands, contracted)
-        if expr is None:
-            self.funnel.count("rejected: not a subexpression")
-        return expr
+    def _matmul_nodes(self, results: Mapping[str, int], state: _State, a: int, b: int, stage: Stage) -> Iterator[Move]:
+        left, right = state.tiles[a], state.tiles[b]
+        if self.matmul is None or (product := results.get("mul")) is None:
+            return
+        dims, contracted = _matmul_dims(left.dims, right.dims), left.dims[-1]
+        if dims is None:
+            self.funnel.count("rejected: dims do not match")
+        elif contracted is not None:
+            if (expr := self.target.on_one(product).get(sum_label("sum", contracted))) is not None:
+                yield self.matmul, (a, b), Tile(expr, dims, stage)
+        elif self.has_outer_product:
+            yield self.matmul, (a, b), Tile(product, dims, stage)
 
     def _can_finish(self, state: _State, left: int) -> bool:
         """A lower bound on the operators still needed: joining open tiles, leaving the loop, reaching an output."""

@@ -60,7 +60,7 @@ def compile_command(
             help="Limit of the search, NAME=VALUE: operators, grid_dims, states, structures, candidates, seconds."
         ),
     ] = None,
-    samples: Annotated[int, typer.Option(min=1, help="Schedules looked at for each proved graph.")] = 1000,
+    samples: Annotated[int, typer.Option(min=1, help="Schedules to rank, drawn over all proved graphs.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     check: Annotated[bool, typer.Option(help="Run the emitted code on the PTX machine and compare it.")] = True,
     profile: Annotated[bool, typer.Option("--profile", help="Let a GPU time the best few schedules.")] = False,
