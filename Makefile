@@ -36,7 +36,7 @@ test-extras: environment-extras
 	$(BIN)/pytest -m extras
 
 bench: environment
-	@set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python "$$script"; done
+	@set -e; for script in $(wildcard benchmarks/*.py); do echo "== $$script"; $(BIN)/python "$$script"; done
 
 docs: environment
 	$(BIN)/python docs/generate_reference.py
