@@ -132,6 +132,13 @@ class Builder:
             flat = self.div(flat, extent)
         return coordinates[::-1]
 
+    def flatten(self, coordinates: Sequence[Int], extents: Sequence[int]) -> Int:
+        """The inverse of :meth:`unflatten`."""
+        flat: Int = 0
+        for coordinate, extent in zip(coordinates, extents, strict=True):
+            flat = self.add(self.mul(flat, extent), coordinate)
+        return flat
+
     # Truth values
 
     def less(self, a: Int, b: Int) -> Bool:

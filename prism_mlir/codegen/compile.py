@@ -9,13 +9,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from math import prod
 
 from prism_mlir.codegen.builder import Builder
 from prism_mlir.codegen.elementwise import Arithmetic
 from prism_mlir.codegen.errors import ScheduleError
 from prism_mlir.codegen.kernel_state import DYNAMIC_SHARED, KernelState
-from prism_mlir.codegen.launch import TensorTable, bind, parameters
+from prism_mlir.codegen.launch import Parameters, TensorTable
 from prism_mlir.codegen.layout import Threads, spread_of
 from prism_mlir.codegen.lower_block import BlockLowering
 from prism_mlir.codegen.matmul import check_registers
@@ -24,7 +23,7 @@ from prism_mlir.codegen.ptx import PtxResult, gpu_module_to_ptx
 from prism_mlir.graph.errors import InputError, UnsupportedError
 from prism_mlir.graph.footprint import TENSOR_TYPES, Placement, place
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
-from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo
+from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule
 from prism_mlir.graph.symbols import GRID_NAMES
@@ -160,7 +159,7 @@ def _lower_node(
     placement, memory = _place(tensors, node, schedule)
     assert node.mapping is not None
     sources, targets = tensors.sources(node), tensors.targets(node)
-    names = parameters([*sources, *(t for row in targets for t in row)])
+    parameters = Parameters.of([*sources, *(t for row in targets for t in row)])
     builder, warps = Builder(), schedule.warps
     state = KernelState(
         b=builder,
@@ -170,19 +169,16 @@ def _lower_node(
         memory=memory,
         math=Arithmetic(builder, fast=all(t.view.dtype in TENSOR_TYPES for row in targets for t in row)),
         sizes=schedule.size_of,
-        inputs=[bind(builder, t, names) for t in sources],
+        inputs=[parameters.bind(builder, t) for t in sources],
     )
-    places = [[bind(builder, t, names) for t in row] for row in targets]
+    places = [[parameters.bind(builder, t) for t in row] for row in targets]
     BlockLowering(state, schedule.stages).run(node.mapping, places)
     grid, block = _grid(node, schedule), (warps * 32, 1, 1)
-    text = _function(entry, names, builder.text, grid, block)
-    return text, KernelLaunch(entry, file, grid, block, memory.total, tuple(names))
+    text = _function(entry, parameters.formals, builder.text, grid, block)
+    return text, KernelLaunch(entry, file, grid, block, memory.total, parameters.arguments)
 
 
-def _function(
-    entry: str, names: dict[KernelArgument, str], body: str, grid: tuple[int, ...], block: tuple[int, ...]
-) -> str:
-    formals = ", ".join(f"{n}: memref<{prod(a.shape)}x{a.dtype}>" for a, n in names.items())
+def _function(entry: str, formals: str, body: str, grid: tuple[int, ...], block: tuple[int, ...]) -> str:
     known = f"known_block_size = array<i32: {', '.join(map(str, block))}>"
     known += f", known_grid_size = array<i32: {', '.join(map(str, grid))}>"
     return f"gpu.func @{entry}({formals}) kernel attributes {{{known}}} {{\n{body}\n    gpu.return\n  }}"

@@ -107,17 +107,32 @@ class TensorTable:
         return KernelTensor(_view(dtype, shape, row_major(shape), prod(shape)), argument)
 
 
-def parameters(tensors: Sequence[KernelTensor]) -> dict[KernelArgument, str]:
-    """Each buffer once, in order of first use, with its SSA name."""
-    distinct = dict.fromkeys(t.argument for t in tensors if t.argument is not None)
-    return {argument: f"%arg{k}" for k, argument in enumerate(distinct)}
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of one kernel: each buffer once, in order of first use, however many views it has."""
 
+    arguments: tuple[KernelArgument, ...]
 
-def bind(b: Builder, tensor: KernelTensor, names: dict[KernelArgument, str]) -> GlobalTensor:
-    """The tensor's view under the name it has in a kernel."""
-    if tensor.argument is not None:
-        return replace(tensor.view, name=names[tensor.argument])
-    return replace(tensor.view, name=b.pure(f"memref.get_global @{tensor.constant} : {tensor.view.type}"))
+    @staticmethod
+    def of(tensors: Sequence[KernelTensor]) -> Parameters:
+        found: dict[tuple[Role, int], KernelArgument] = {}
+        for tensor in tensors:
+            if tensor.argument is not None:
+                found.setdefault((tensor.argument.role, tensor.argument.index), tensor.argument)
+        return Parameters(tuple(found.values()))
+
+    @property
+    def formals(self) -> str:
+        """The parameter list of the function."""
+        return ", ".join(f"%arg{k}: memref<{prod(a.shape)}x{a.dtype}>" for k, a in enumerate(self.arguments))
+
+    def bind(self, b: Builder, tensor: KernelTensor) -> GlobalTensor:
+        """The tensor's view under the name it has in the kernel."""
+        if tensor.argument is None:
+            return replace(tensor.view, name=b.pure(f"memref.get_global @{tensor.constant} : {tensor.view.type}"))
+        places = [(a.role, a.index) for a in self.arguments]
+        position = places.index((tensor.argument.role, tensor.argument.index))
+        return replace(tensor.view, name=f"%arg{position}")
 
 
 def _view(dtype: DType, shape: Shape, strides: tuple[int, ...], elements: int, offset: int = 0) -> GlobalTensor:

@@ -13,7 +13,7 @@ from prism_mlir.codegen.builder import Bool, Int
 from prism_mlir.codegen.kernel_state import GlobalTensor, KernelState
 from prism_mlir.codegen.layout import Linear, Pack, Spread
 from prism_mlir.graph.block import Accum
-from prism_mlir.graph.footprint import Product, is_inline, leaves, turns
+from prism_mlir.graph.footprint import Product, is_inline, leaves, moves
 from prism_mlir.graph.ops import Kind, Op
 
 
@@ -44,8 +44,8 @@ class Evaluator:
         if not is_inline(op):
             return self._leaf(node, coordinates, width)
         assert isinstance(op, Op)
-        if op.kind is Kind.TRANSPOSE:
-            return self._transposed(op, operands[0], coordinates, width)
+        if op.kind in (Kind.TRANSPOSE, Kind.RESHAPE):
+            return self._moved(node, op, coordinates, width)
         if op.kind is Kind.CONSTANT:
             assert op.value is not None
             return [self.state.b.f32(op.value)] * width
@@ -59,14 +59,17 @@ class Evaluator:
             return [self.state.registers[node][r] for r in self.pack.registers]
         return self.state.load(self.state.buffer(node), coordinates, width, self.tag)
 
-    def _transposed(self, op: Op, operand: int, coordinates: tuple[Int, ...], width: int) -> list[str]:
-        assert op.perm is not None
+    def _moved(self, node: int, op: Op, coordinates: tuple[Int, ...], width: int) -> list[str]:
+        """A transpose or a reshape: the operand, element by element, at other coordinates."""
+        b, (operand,) = self.state.b, self.state.block.nodes[node].operands
+        tile, source = self.state.placement.tiles[node], self.state.placement.tiles[operand]
         result: list[str] = []
         for k in range(width):
-            here = (*coordinates[:-1], self.state.b.add(coordinates[-1], k))
-            there: list[Int] = [0] * len(here)
-            for d, source in enumerate(op.perm):
-                there[source] = here[d]
+            here = (*coordinates[:-1], b.add(coordinates[-1], k))
+            if op.perm is None:  # tiles of a reshape hold the same elements in the same order
+                there = b.unflatten(b.flatten(here, tile), source)
+            else:
+                there = [here[op.perm.index(d)] for d in range(len(here))]
             result += self._at(operand, tuple(there), 1)
         return result
 
@@ -83,7 +86,7 @@ def spread_for(state: KernelState, root: int) -> Spread | None:
     products: dict[tuple[int, int, int, bool, bool], Product] = {
         state.placement.held[v].registers: state.placement.held[v] for v in held
     }
-    if len(products) != 1 or turns(state.block, root):
+    if len(products) != 1 or moves(state.block, root):
         return None
     product = next(iter(products.values()))
     *_, m, n = tile = state.placement.tiles[root]

@@ -189,7 +189,7 @@ def contiguous_dim(shape: Shape, strides: Sequence[int]) -> int:
 
 def is_inline(op: object) -> bool:
     """Whether a node is evaluated where it is used."""
-    return isinstance(op, Op) and op.kind in (Kind.UNARY, Kind.BINARY, Kind.TRANSPOSE, Kind.CONSTANT)
+    return isinstance(op, Op) and op.kind not in (Kind.MATMUL, Kind.REDUCE)
 
 
 def is_reduction(op: object) -> bool:
@@ -213,14 +213,12 @@ def leaves(block: BlockGraph, root: int) -> tuple[int, ...]:
     return tuple(sorted(found))
 
 
-def turns(block: BlockGraph, root: int) -> bool:
-    """Whether an expression has a transpose in it."""
+def moves(block: BlockGraph, root: int) -> bool:
+    """Whether an expression has a transpose or a reshape in it: elements depend on elements elsewhere in a leaf."""
     op = block.nodes[root].op
-    if not is_inline(op):
+    if not isinstance(op, Op) or not is_inline(op):
         return False
-    return (isinstance(op, Op) and op.kind is Kind.TRANSPOSE) or any(
-        turns(block, v) for v in block.nodes[root].operands
-    )
+    return op.kind in (Kind.TRANSPOSE, Kind.RESHAPE) or any(moves(block, v) for v in block.nodes[root].operands)
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,9 +275,7 @@ class _Placer:
                 yield (k, position), (v, in_place if self.operand_in_place(v, product) else "operand")
 
     def _check_operators(self) -> None:
-        for k, node in enumerate(self.block.nodes):
-            if isinstance(node.op, Op) and node.op.kind is Kind.RESHAPE:
-                raise ScheduleError(f"block node {k}: no code for a reshape inside a block")
+        for k in range(len(self.block.nodes)):
             if not self.tiles[k]:
                 raise ScheduleError(f"block node {k}: no code for tiles without dims")
 
@@ -364,7 +360,7 @@ class _Placer:
     def spread_of(self, root: int) -> Product | None:
         """The distribution in which an expression can be evaluated from registers; ``None`` where there is none."""
         held = [self.held[v] for v in leaves(self.block, root) if v in self.held]
-        if not held or len({h.registers for h in held}) != 1 or turns(self.block, root):
+        if not held or len({h.registers for h in held}) != 1 or moves(self.block, root):
             return None
         first = held[0]
         *lead, m, n = self.tiles[root]
