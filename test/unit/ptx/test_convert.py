@@ -12,6 +12,8 @@ from ptx_harness import NUMPY, run_op
 from test_float import F32_EDGES, round_exact
 from test_int_arith import column, edges, wrap
 
+from prism_mlir.runtime.ptx import PtxSyntaxError
+
 RNG = np.random.default_rng(11)
 INTS = ["u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"]
 LIMITS = {"f16": (11, -24, 65504.0), "bf16": (8, -133, 3.3895313892515355e38), "f32": (24, -149, 3.4028234663852886e38),
@@ -29,7 +31,11 @@ def test_int_to_int(dst: str, src: str) -> None:
     source = [(src, column(values, src))]
     got = run_op(f"cvt.{dst}.{src} %d, %a;", source, dst)
     assert got.tolist() == [wrap(v, dst) for v in values]
-    low, high = int_range(dst)
+    (low, high), (source_low, source_high) = int_range(dst), int_range(src)
+    if low <= source_low and source_high <= high:
+        with pytest.raises(PtxSyntaxError, match="unknown instruction"):
+            run_op(f"cvt.sat.{dst}.{src} %d, %a;", source, dst)
+        return
     got = run_op(f"cvt.sat.{dst}.{src} %d, %a;", source, dst)
     assert got.tolist() == [max(low, min(high, v)) for v in values]
 

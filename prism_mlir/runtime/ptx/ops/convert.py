@@ -64,18 +64,20 @@ def _conversion(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozen
         return _float_to_int(ctx, dst, src, mode, flags)
     if dst.is_float:
         return _int_to_float(ctx, dst, src, mode, flags)
-    if mode or flags - {"sat"}:
+    (low, high), (source_low, source_high) = _int_range(dst), _int_range(src)
+    if mode or flags - {"sat"} or (flags and low <= source_low and source_high <= high):
         raise ctx.unknown()
     return _int_to_int(dst, src, "sat" in flags)
+
+
+def _int_range(kind: Scalar) -> tuple[int, int]:
+    return (-(1 << (kind.bits - 1)) if kind.is_signed else 0), (1 << (kind.bits - kind.is_signed)) - 1
 
 
 def _int_to_int(dst: Scalar, src: Scalar, saturate: bool) -> Bits:
     if not saturate:
         return lambda a: a.view(src.value).astype(dst.value).view(dst.storage)
-    low = -(1 << (dst.bits - 1)) if dst.is_signed else 0
-    high = (1 << (dst.bits - dst.is_signed)) - 1
-    source_low = -(1 << (src.bits - 1)) if src.is_signed else 0
-    source_high = (1 << (src.bits - src.is_signed)) - 1
+    (low, high), (source_low, source_high) = _int_range(dst), _int_range(src)
     low, high = max(low, source_low), min(high, source_high)
     kind = src.value.type
     return lambda a: np.clip(a.view(src.value), kind(low), kind(high)).astype(dst.value).view(dst.storage)
@@ -99,8 +101,7 @@ def _float_to_int(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: froz
     if mode not in _TO_INT or flags & {"relu", "satfinite"}:
         raise ctx.unknown()
     to_int, widen = _TO_INT[mode], _widen(src, "ftz" in flags)
-    low = -(1 << (dst.bits - 1)) if dst.is_signed else 0
-    high = (1 << (dst.bits - dst.is_signed)) - 1
+    low, high = _int_range(dst)
     nan = 0x8000000000000000 if dst.bits == 64 and src.bits >= 32 else 0
     storage = dst.storage.type
 

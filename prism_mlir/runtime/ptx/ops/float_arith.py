@@ -136,6 +136,8 @@ def float_minmax(ctx: Context, name: str) -> Made:
     if scalar.kind != "f" or scalar.bits == 16:
         return half_minmax(ctx, name)
     xorsign = {"xorsign", "abs"} <= flags
+    if scalar.bits == 64 and flags:
+        raise ctx.unknown()
     if not xorsign and flags & {"xorsign", "abs"}:
         raise ctx.unknown()
     sources = len(ctx.operands) - 1
