@@ -266,11 +266,12 @@ class Generator:
         if _has_idle_invariant(state):
             self.funnel.count("rejected: same as a load inside the loop")
             return None
+        if self.funnel.counts["structures"] >= self.limits.structures:
+            self.funnel.stop(f"structures limit of {self.limits.structures}")
+            return None
         return self._graph(state, tuple(outputs))
 
     def _graph(self, state: _State, outputs: tuple[int, ...]) -> KernelGraph:
-        if self.funnel.counts["structures"] >= self.limits.structures:
-            self.funnel.stop(f"structures limit of {self.limits.structures}")
         self.funnel.count("structures")
         loop = LOOP_NAME if any(t.stage is Stage.BODY for t in state.tiles) else None
         block = BlockGraph(self.grid, loop, self.types, tuple(state.nodes), outputs)

@@ -17,7 +17,7 @@ class SearchLimits:
     candidates: graphs with concrete mappings
     seconds:    wall clock, read by the caller's clock; ``None`` for no limit
     invariant_loads: also search graphs with loads outside the loop, from the start; without it they are searched only when
-                     no graph is found (they are needed where a tensor is used after the loop, such as a residual)
+                     no graph with a loop is found (they are needed where a tensor is used after the loop, such as a residual)
     """
 
     operators: int = 11

@@ -26,7 +26,7 @@ def search(
     accept: could a graph be correct when only the named parallel dim has a size above 1? (see ``instantiate``)
     clock:  a monotonic clock in seconds, for ``limits.seconds``
 
-    Where no structure without invariant loads leads to a candidate, structures with them are searched as well.
+    Where no graph with a loop is found that loads everything inside it, structures with loads outside are searched as well.
     """
     deadline = None if limits.seconds is None or clock is None else clock() + limits.seconds
     target = abstract_target(program)
@@ -40,7 +40,7 @@ def search(
                 funnel.stop(f"time limit of {limits.seconds} s")
                 return
             yield from _mapped(program, structure, accept, funnel, limits)
-        if funnel.counts["mappings"] or limits.invariant_loads or not funnel.complete:
+        if funnel.counts["mappings with a loop"] or limits.invariant_loads or not funnel.complete:
             return
 
 
@@ -50,5 +50,8 @@ def _mapped(
     before = funnel.counts["mappings"]
     input_dims = dim_classes(program).of[: len(program.inputs)]
     yield from instantiate(structure, accept, funnel, input_dims, limits.candidates)
-    if funnel.counts["mappings"] == before:
+    found = funnel.counts["mappings"] - before
+    if any(node.block.loop is not None for node in structure.custom):
+        funnel.count("mappings with a loop", found)
+    if not found:
         funnel.count("structures without a mapping")

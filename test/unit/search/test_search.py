@@ -1,0 +1,207 @@
+"""The search as a whole: nothing lost, nothing twice, limits honest, same input same output."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Mapping
+
+import networkx as nx
+import pytest
+
+from prism_mlir.graph.block import Load
+from prism_mlir.graph.examples import (
+    attention,
+    build_program,
+    qk_attention,
+    rms_norm,
+    rms_norm_mlp,
+    softmax_matmul,
+    swiglu,
+)
+from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.ops import ADD, DIV, MATMUL, MUL, sum_, unary
+from prism_mlir.graph.program import Program
+from prism_mlir.search.abstract import AbstractTarget, abstract_target
+from prism_mlir.search.dim_match import match_dims
+from prism_mlir.search.generate import Generator, generate
+from prism_mlir.search.instantiate import instantiate
+from prism_mlir.search.limits import Funnel, SearchLimits
+from prism_mlir.search.search import search
+from prism_mlir.verify.refute import Refuter
+
+WORKLOADS: list[Callable[[], Program]] = [rms_norm, rms_norm_mlp, swiglu, attention, qk_attention]
+
+
+class _Anything(Mapping):  # type: ignore[type-arg]
+    """Says that every result is a subexpression."""
+
+    def __getitem__(self, key: object) -> int:
+        return 0
+
+    def __iter__(self):  # type: ignore[no-untyped-def]
+        return iter(())
+
+    def __len__(self) -> int:
+        return 1
+
+
+class Unpruned(AbstractTarget):
+    """A target without expression-guided pruning: only shapes and stages restrict what the generator builds."""
+
+    def __init__(self, program: Program) -> None:
+        real = abstract_target(program)
+        inputs, roots = (0,) * len(program.inputs), (0,) * len(program.outputs)
+        super().__init__(real.graph, inputs, roots, defaultdict(int, {0: 0}), True, {}, {})
+
+    def on_one(self, expr: int) -> Mapping[tuple[str, ...], int]:
+        return _Anything()
+
+    def on_two(self, left: int, right: int) -> Mapping[str, int]:
+        return _Anything()
+
+
+def accepted(program: Program, limits: SearchLimits, target: AbstractTarget) -> set[object]:
+    """Graphs with concrete mappings that exact arithmetic cannot refute."""
+    refuter, funnel = Refuter(program), Funnel()
+    found = set()
+    for structure in Generator(program, limits, funnel, target=target).run():
+        for graph in instantiate(structure, lambda g, d: refuter.refute_alone(g, d) is None, funnel):
+            if refuter.refute(graph) is None:
+                found.add(graph.sort_key)
+    assert funnel.complete
+    return found
+
+
+SMALL = [
+    (build_program("divided", {"X": (8, 12), "v": (8, 1), "W": (12, 6)}, [(DIV, (0, 1)), (MATMUL, (3, 2))]), 3),
+    (build_program("summed", {"X": (8, 12)}, [(unary("exp(x)"), (0,)), (sum_(1), (1,))]), 4),
+    (build_program("chain", {"X": (8, 12), "A": (12, 4), "B": (4, 6)}, [(MATMUL, (0, 1)), (MATMUL, (3, 2))]), 3),
+    (build_program("two", {"X": (8, 12), "W": (12, 6), "R": (8, 6)}, [(MATMUL, (0, 1)), (ADD, (3, 2))]), 3),
+    (
+        build_program(
+            "gated", {"X": (8, 12), "W": (12, 6), "V": (12, 6)}, [(MATMUL, (0, 1)), (MATMUL, (0, 2)), (MUL, (3, 4))]
+        ),
+        5,
+    ),
+]
+
+
+@pytest.mark.parametrize(("program", "operators"), SMALL, ids=[p.name for p, _ in SMALL])
+def test_pruning_loses_no_graph(program: Program, operators: int) -> None:
+    """Brute force within the same limits finds exactly the same correct graphs."""
+    limits = SearchLimits(operators=operators, grid_dims=2, invariant_loads=program.name == "two")
+    pruned = accepted(program, limits, abstract_target(program))
+    assert pruned
+    assert pruned == accepted(program, limits, Unpruned(program))
+
+
+@pytest.mark.filterwarnings("ignore:The hashes produced for directed graphs")
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda w: w.__name__)
+def test_each_graph_once(workload: Callable[[], Program]) -> None:
+    """No two structures are the same graph under another numbering of their nodes."""
+    seen: dict[str, list[nx.DiGraph]] = defaultdict(list)
+    for graph in generate(workload(), SearchLimits(operators=9), Funnel()):
+        (node,) = graph.custom
+        dag = nx.DiGraph()
+        for k, n in enumerate(node.block.nodes):
+            dag.add_node(k, label=f"{n.op}{'!' if k in node.block.outputs else ''}")
+            for position, v in enumerate(n.operands):
+                commutes = getattr(getattr(n.op, "spec", None), "commutative", False)
+                dag.add_edge(v, k, position=0 if commutes else position)
+        key = nx.weisfeiler_lehman_graph_hash(dag, node_attr="label", edge_attr="position", iterations=4)
+        for other in seen[key]:
+            assert not nx.is_isomorphic(
+                dag, other, node_match=lambda a, b: a["label"] == b["label"], edge_match=lambda a, b: a == b
+            )
+        seen[key].append(dag)
+    assert seen or workload is rms_norm_mlp or workload is qk_attention
+
+
+def run(program: Program, limits: SearchLimits) -> tuple[list[KernelGraph], Funnel]:
+    refuter, funnel = Refuter(program), Funnel()
+    return list(search(program, limits, funnel, lambda g, d: refuter.refute_alone(g, d) is None)), funnel
+
+
+@pytest.mark.parametrize("workload", WORKLOADS, ids=lambda w: w.__name__)
+def test_every_workload_has_candidates_and_they_are_well_formed(workload: Callable[[], Program]) -> None:
+    candidates, funnel = run(workload(), SearchLimits())
+    assert funnel.complete
+    assert len(candidates) == len({c.sort_key for c in candidates}) > 0
+    for candidate in candidates:
+        candidate.check()
+
+
+def test_figure_1_is_found() -> None:
+    """The fused softmax-matmul of Figure 1(b), with both the sum and the product accumulated in the loop."""
+    candidates, _ = run(softmax_matmul(), SearchLimits(operators=7, grid_dims=1))
+    texts = [str(c) for c in candidates]
+    assert any(
+        all(
+            s in t for s in ("unary[exp(x)](t0)", "accum(", "matmul(t2, t1)", "imap=[[0], [-1]] fmap=[1, 0] omap=[[0]]")
+        )
+        for t in texts
+    )
+
+
+def test_a_residual_needs_a_load_outside_the_loop() -> None:
+    """x.W + R: R may not be accumulated, so structures without invariant loads do not suffice and the search goes on."""
+    program = SMALL[3][0]
+    candidates, _ = run(program, SearchLimits(operators=4))
+    loops = [c for c in candidates if next(c.custom).block.loop is not None]
+    assert loops
+    for candidate in loops:
+        (node,) = candidate.custom
+        residual = [n.op for n in node.block.nodes if isinstance(n.op, Load) and n.op.source == 2]
+        assert [op.invariant for op in residual] == [True]
+
+
+@pytest.mark.parametrize(
+    ("limits", "reason"),
+    [
+        (SearchLimits(states=50), "states limit of 50"),
+        (SearchLimits(structures=3), "structures limit of 3"),
+        (SearchLimits(candidates=5), "candidates limit of 5"),
+    ],
+)
+def test_a_limit_that_is_reached_is_reported(limits: SearchLimits, reason: str) -> None:
+    candidates, funnel = run(attention(), limits)
+    assert funnel.stopped_by == [reason]
+    assert not funnel.complete
+    assert len(candidates) <= limits.candidates
+    assert funnel.counts["structures"] <= limits.structures
+    assert funnel.counts["states"] <= limits.states
+
+
+def test_time_limit_uses_the_given_clock() -> None:
+    ticks = iter(range(1000))
+    program, funnel = attention(), Funnel()
+    refuter = Refuter(program)
+    limits = SearchLimits(seconds=3)
+    list(search(program, limits, funnel, lambda g, d: refuter.refute_alone(g, d) is None, lambda: next(ticks)))
+    assert funnel.stopped_by == ["time limit of 3 s"]
+    assert funnel.counts["structures"] == 4  # the clock is read once at the start and once for each structure
+
+
+def test_recorded_equalities_are_those_of_dimension_matching() -> None:
+    for graph in generate(softmax_matmul(), SearchLimits(operators=6), Funnel()):
+        (node,) = graph.custom
+        assert node.equalities == match_dims(node.block).equalities
+        assert node.mapping is None
+
+
+def test_output_does_not_depend_on_the_hash_seed() -> None:
+    script = (
+        "from prism_mlir.graph.examples import attention\n"
+        "from prism_mlir.compiler.discover import discover\n"
+        "found = discover(attention())\n"
+        "print([g.fingerprint for g in found.candidates], found.to_dict(), [v.to_dict() for v in found.verdicts])\n"
+    )
+    outputs = {
+        subprocess.run(
+            [sys.executable, "-c", script], env={"PYTHONHASHSEED": seed}, capture_output=True, text=True, check=True
+        ).stdout
+        for seed in ("1", "2")
+    }
+    assert len(outputs) == 1
