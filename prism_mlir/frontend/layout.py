@@ -3,7 +3,8 @@
 Elementwise operations and reductions want all their tensors in one order of dims, a *frame*: a list of slots, each a
 run of factors that always travel together, or empty (a dim of size 1). A contraction fixes the frames it touches:
 batch dims, rows, columns. Where two contractions want the same tensors in different orders, the first decides, and a
-transpose is written for the other. Function arguments have no layout of their own: each use sees them as it likes.
+transpose is written for the other; so it is where a tensor meets its own transpose. Function arguments have no layout
+of their own: each use sees them as it likes.
 """
 
 from __future__ import annotations
@@ -13,7 +14,6 @@ from dataclasses import dataclass
 
 from prism_mlir.frontend.contraction import roles_of
 from prism_mlir.frontend.tensor_graph import Kind, TensorGraph, TensorNode, View
-from prism_mlir.graph.errors import Location, UnsupportedError
 
 Slot = tuple[int, ...]
 Slots = tuple[Slot, ...]
@@ -66,7 +66,8 @@ class Layout:
         self.together = together
         self.mergeable = mergeable
         self._parent: dict[Axis, Axis] = {}
-        self._component: dict[int, int] = {}
+        self._component: dict[int, int] = {index: index for index in self.live}
+        self._apart: set[tuple[int, int]] = set()
         self._unite()
         self._tensors = self._tensors_of_components()
         self.contracts = {k: self._contract_slots(k) for k in self.live if self._node(k).kind is Kind.CONTRACT}
@@ -97,32 +98,39 @@ class Layout:
 
     def _unite(self) -> None:
         for index in self.live:
-            self._component[index] = index
             for axis in range(self._extent(index)):
                 self._parent[index, axis] = (index, axis)
         for index in self.live:
-            node = self._node(index)
-            if node.kind is Kind.CONTRACT:
-                continue
-            for view in node.operands:
-                if not self._is_input(view):
-                    self._join_components(view.node, index)
-                    for inner, axis in enumerate(view.axes):
-                        self._parent[self._class(view.node, inner)] = self._class(index, axis)
-        for index in self.live:
-            if not self._distinct(index):
-                where: Location = self.graph.locations[index]
-                raise UnsupportedError("a computed tensor combined with its own transpose", where, "compute it twice")
+            for position, view in enumerate(self._elementwise_operands(index)):
+                if not self._is_input(view) and not self._joined(index, view):
+                    self._apart.add((index, position))
         self._unite_inputs()
+
+    def _elementwise_operands(self, index: int) -> tuple[View, ...]:
+        """Operands that want the frame of the node itself."""
+        node = self._node(index)
+        return () if node.kind is Kind.CONTRACT else node.operands
+
+    def _joined(self, index: int, view: View) -> bool:
+        """Identify an operand's axes with the node's; False, changing nothing, if two axes of a tensor would be one."""
+        inside = self._component_of(view.node) == self._component_of(index)
+        before = dict(self._parent) if inside else {}
+        for inner, axis in enumerate(view.axes):
+            self._parent[self._class(view.node, inner)] = self._class(index, axis)
+        component = self._component_of(index)
+        if inside and not all(self._distinct(k) for k in self.live if self._component_of(k) == component):
+            self._parent = before  # a tensor with its own transpose: the operand moves before it is used
+            return False
+        self._component[self._component_of(view.node)] = component
+        return True
 
     def _unite_inputs(self) -> None:
         """Several uses of one argument in one component see it alike, unless one sees it transposed."""
         uses: dict[tuple[int, int], list[tuple[int, View]]] = {}
         for index in self.live:
-            if self._node(index).kind is not Kind.CONTRACT:
-                for view in self._node(index).operands:
-                    if self._is_input(view):
-                        uses.setdefault((self._component_of(index), view.node), []).append((index, view))
+            for view in self._elementwise_operands(index):
+                if self._is_input(view):
+                    uses.setdefault((self._component_of(index), view.node), []).append((index, view))
         for (component, _), seen in uses.items():
             (first, reference), others = seen[0], seen[1:]
             for index, view in others:
@@ -144,16 +152,15 @@ class Layout:
     def _class(self, index: int, axis: int) -> Axis:
         current = (index, axis)
         while self._parent[current] != current:
+            self._parent[current] = self._parent[self._parent[current]]
             current = self._parent[current]
         return current
 
     def _component_of(self, index: int) -> int:
         while self._component[index] != index:
+            self._component[index] = self._component[self._component[index]]
             index = self._component[index]
         return index
-
-    def _join_components(self, left: int, right: int) -> None:
-        self._component[self._component_of(left)] = self._component_of(right)
 
     def _tensors_of_components(self) -> dict[int, list[Run]]:
         """For each component, the classes of the axes of every tensor in it, arguments as seen there included."""
@@ -162,8 +169,9 @@ class Layout:
             node = self._node(index)
             mine = tensors.setdefault(self._component_of(index), [])
             mine.append(tuple(self._class(index, axis) for axis in range(node.rank)))
-            if node.kind is not Kind.CONTRACT:
-                mine += [tuple(self._class(index, a) for a in v.axes) for v in node.operands if self._is_input(v)]
+            for position, view in enumerate(self._elementwise_operands(index)):
+                if self._is_input(view) or (index, position) in self._apart:
+                    mine.append(tuple(self._class(index, axis) for axis in view.axes))
         return tensors
 
     # -- contractions
@@ -232,7 +240,7 @@ class Layout:
         for index in members:
             node = self._node(index)
             seen.setdefault(index, []).append((index, tuple(range(node.rank))))
-            for view in node.operands if node.kind is not Kind.CONTRACT else ():
+            for view in self._elementwise_operands(index):
                 if self._is_input(view):
                     seen.setdefault(view.node, []).append((index, view.axes))
         pairs = {

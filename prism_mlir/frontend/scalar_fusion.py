@@ -15,6 +15,12 @@ from prism_mlir.frontend.scalar_body import COMBINE
 from prism_mlir.frontend.tensor_graph import ELEMENTWISE, Kind, TensorGraph, TensorNode, View
 from prism_mlir.graph.scalar_fn import X
 
+MAX_CONE = 64
+"""Most nodes fused at once."""
+
+MAX_BODY = 96
+"""Largest body, in operations written out: ``v + v*v`` repeated doubles it each time. Longer chains stay in pieces."""
+
 
 def fuse_scalars(graph: TensorGraph, roots: Sequence[int]) -> dict[int, TensorNode]:
     """Replacements that make every such cone of nodes one ``UNARY``. Exponentials with a shift are left alone."""
@@ -24,49 +30,47 @@ def fuse_scalars(graph: TensorGraph, roots: Sequence[int]) -> dict[int, TensorNo
     for index in sorted(users, reverse=True):
         if index in inside or not _fusible(graph.nodes[index]):
             continue
-        for cone, source in _candidates(graph, index, users, set(roots)):
+        best: tuple[TensorNode, set[int]] | None = None
+        for cone, source in _cones(graph, index, users, set(roots)):
             fused = _as_unary(graph, index, cone, source)
             if fused is not None:
-                changes[index] = fused
-                inside |= cone
-                break
+                best = (fused, cone)
+        if best is not None:
+            changes[index], cone = best
+            inside |= cone
     return changes
-
-
-def _candidates(
-    graph: TensorGraph, top: int, users: dict[int, list[int]], roots: set[int]
-) -> Iterator[tuple[set[int], int]]:
-    """Cones below ``top`` that read one tensor only, the largest first, each with that tensor.
-
-    Where the whole cone reads several tensors, a member of it may still be all that the nodes above it read: the
-    difference in ``(x - mean)**2``.
-    """
-    whole = _cone(graph, top, users, roots)
-    for stop in (None, *sorted(whole - {top})):
-        cone = whole if stop is None else _cone(graph, top, users, roots | {stop})
-        sources = {view.node for member in cone for view in graph.nodes[member].operands} - cone
-        trivial = cone == {top} and graph.nodes[top].kind is Kind.UNARY
-        if len(sources) == 1 and not trivial:
-            yield cone, sources.pop()
 
 
 def _fusible(node: TensorNode) -> bool:
     return node.kind in ELEMENTWISE and node.shift is None
 
 
-def _cone(graph: TensorGraph, top: int, users: dict[int, list[int]], roots: set[int]) -> set[int]:
-    """``top`` and all fusible nodes below it whose every use is inside."""
-    cone = {top}
-    pending = [view.node for view in graph.nodes[top].operands]
-    while pending:
+def _cones(
+    graph: TensorGraph, top: int, users: dict[int, list[int]], roots: set[int]
+) -> Iterator[tuple[set[int], int]]:
+    """Growing cones below ``top`` that read one tensor only, each with that tensor.
+
+    A node joins when all of its users have. A small cone may read one tensor where a larger one reads several: the
+    square of the difference in ``(x - mean)**2``.
+    """
+    cone: set[int] = set()
+    edge = {top}  # read by the cone, not in it
+    closed: set[int] = set()  # of these, the ones that cannot join
+    while (edge - closed) and len(cone) < MAX_CONE:
         # Larger indices first: a node is looked at when all of its users (which are larger) have been.
-        index = max(pending)
-        pending = [other for other in pending if other != index]
-        if index in roots or not _fusible(graph.nodes[index]) or not set(users[index]) <= cone:
+        index = max(edge - closed)
+        alone = index not in roots and set(users[index]) <= cone
+        if index != top and not (alone and _fusible(graph.nodes[index])):
+            closed.add(index)
             continue
         cone.add(index)
-        pending += [view.node for view in graph.nodes[index].operands]
-    return cone
+        edge = (edge - {index}) | {view.node for view in graph.nodes[index].operands}
+        if len(edge) == 1:
+            (source,) = edge
+            if _written_size(graph, top, cone, source) > MAX_BODY:
+                return
+            if not (cone == {top} and graph.nodes[top].kind is Kind.UNARY):
+                yield set(cone), source
 
 
 def _as_unary(graph: TensorGraph, top: int, cone: set[int], source: int) -> TensorNode | None:
@@ -88,6 +92,17 @@ def _as_unary(graph: TensorGraph, top: int, cone: set[int], source: int) -> Tens
         return None
     operand = replace(seen[top], node=source, dtype=_arriving(graph, cone, source))
     return TensorNode(Kind.UNARY, (operand,), graph.nodes[top].sizes, fn=bodies[top])
+
+
+def _written_size(graph: TensorGraph, top: int, cone: set[int], source: int) -> int:
+    """Operations of the cone as one expression, found without writing it."""
+    size = {source: 0}
+    for index in sorted(cone):
+        node = graph.nodes[index]
+        parts = [size[view.node] for view in node.operands]
+        own, repeats = (int(node.fn.count_ops()), int(node.fn.count(X))) if node.kind is Kind.UNARY else (1, 1)
+        size[index] = own + repeats * sum(parts)
+    return size[top]
 
 
 def _arriving(graph: TensorGraph, cone: set[int], source: int) -> Any:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -187,10 +188,47 @@ def _normalise(result: UpstreamModule) -> None:
     # unregistered operation with a region inside a function would lose the constants of its body.
     for function in functions:
         _reject_foreign_regions(function, result)
+    with _without_foreign_ops(result.module):
+        try:
+            PassManager.parse(NORMALISE, context=result.module.context).run(result.module)
+        except ir.MLIRError as error:
+            raise input_error(error, result.filename) from None
+
+
+@contextmanager
+def _without_foreign_ops(module: ir.Operation) -> Iterator[None]:
+    """Take unregistered operations with regions out of a module, and put them back in their places afterwards.
+
+    Upstream's inliner asks every operation for the symbols it uses, and aborts the process at one that may hold a symbol
+    table it knows nothing about.
+    """
+    from mlir import ir
+
+    block = module.regions[0].blocks[0]
+    order = [view.operation for view in block]
+    foreign = [op for op in order if len(op.regions) and not op.context.is_registered_operation(op.name)]
+    followers: list[list[str]] = []
+    names: list[str] = []
+    for op in reversed(order):
+        if op in foreign:
+            followers.append(names[::-1])
+        elif "sym_name" in op.attributes:
+            names.append(ir.StringAttr(op.attributes["sym_name"]).value)
+    del order
+    for op in foreign:
+        op.detach_from_parent()
     try:
-        PassManager.parse(NORMALISE, context=result.module.context).run(result.module)
-    except ir.MLIRError as error:
-        raise input_error(error, result.filename) from None
+        yield
+    finally:
+        for op, after in zip(foreign, reversed(followers), strict=True):
+            there = {
+                ir.StringAttr(v.operation.attributes["sym_name"]).value: v.operation
+                for v in block
+                if "sym_name" in v.operation.attributes
+            }
+            anchor = next((there[name] for name in after if name in there), None)
+            point = ir.InsertionPoint(block) if anchor is None else ir.InsertionPoint(anchor)
+            point.insert(op)
 
 
 def _reject_foreign_regions(function: Any, result: UpstreamModule) -> None:
