@@ -1,0 +1,99 @@
+"""Where tiles live, against counts made by hand."""
+
+from __future__ import annotations
+
+from codegen_graphs import (
+    attention_late,
+    rms_norm_late,
+    rms_norm_mlp_shared_operand,
+    rms_norm_scaled_in_loop,
+    rms_norm_two_loads,
+    rms_norm_whole,
+    with_dtype,
+)
+
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.examples import attention, rms_norm, rms_norm_mlp
+from prism_mlir.graph.footprint import Phase, Placement, Product, place, shared_bytes
+from prism_mlir.graph.kernel import KernelGraph
+
+KIB = 1024
+
+
+def placed(graph: KernelGraph, sizes: dict[str, int], stages: int) -> Placement:
+    (node,) = graph.custom
+    assert node.mapping is not None
+    return place(node.block, node.mapping, sizes, stages)
+
+
+def kinds(found: Placement) -> list[tuple[int, str, Phase, Phase]]:
+    return [(b.node, b.kind, b.first, b.last) for b in found.buffers]
+
+
+def test_rms_norm() -> None:
+    """Tiles X 8x64 and W 64x64 of f16 with three copies each; the row sums (8 f32, one line of 128 bytes) come after the loop."""
+    found = placed(rms_norm_late(rms_norm(8, 4096, 4096)), {"x": 64, "i": 64}, 3)
+    assert kinds(found) == [
+        (0, "load", Phase.BEFORE, Phase.LOOP),
+        (1, "load", Phase.BEFORE, Phase.LOOP),
+        (4, "value", Phase.AFTER, Phase.AFTER),
+    ]
+    assert found.shared_bytes == 3 * (8 * 64 + 64 * 64) * 2
+    assert found.products[5] == Product(1, 8, 64, 64, DType.F16, transposed=True)
+    assert dict(found.fused) == {3: 4, 5: 6}
+    assert set(found.held) == {6}
+    assert not found.spilled
+
+
+def test_sixteen_rows_take_the_normal_form() -> None:
+    found = placed(rms_norm_late(rms_norm(16, 1024, 1024)), {"x": 16, "i": 16}, 2)
+    assert not found.products[5].transposed
+
+
+def test_one_row_is_padded_to_eight_columns() -> None:
+    found = placed(rms_norm_late(rms_norm(1, 256, 64)), {"x": 1, "i": 4}, 1)
+    assert found.products[5].transposed
+    assert found.buffers[0].layout.extents == (8, 64)
+
+
+def test_whole_inner_dim() -> None:
+    """X 16x1024 and its normalised copy (32 KB each), W 1024x16 (32 KB), and one line for the row statistic."""
+    found = placed(rms_norm_whole(rms_norm(16, 1024, 1024)), {"x": 64}, 1)
+    assert found.shared_bytes == 3 * 32 * KIB + 128
+    assert [b.key for b in found.buffers] == [(0, "load"), (1, "load"), (3, "value"), (5, "operand")]
+
+
+def test_invariant_tile_that_only_feeds_a_statistic_is_gone_after_it() -> None:
+    found = placed(rms_norm_two_loads(rms_norm(8, 256, 128)), {"x": 2, "i": 4}, 2)
+    whole = next(b for b in found.buffers if b.key == (0, "load"))
+    assert (whole.first, whole.last) == (Phase.BEFORE, Phase.BEFORE)
+
+
+def test_a_product_scaled_in_the_loop_stays_in_registers() -> None:
+    found = placed(rms_norm_scaled_in_loop(rms_norm(8, 256, 128)), {"x": 2, "i": 4}, 2)
+    assert set(found.held) == {6, 8}  # the product and its accumulator
+    assert not found.spilled
+
+
+def test_one_copy_of_an_operand_for_two_products() -> None:
+    found = placed(rms_norm_mlp_shared_operand(rms_norm_mlp(8, 128, 64)), {"x": 2, "i": 4}, 2)
+    assert [b.node for b in found.buffers if b.kind == "operand"] == [7]
+
+
+def test_attention_scores_are_needed_for_sums_too() -> None:
+    found = placed(attention_late(attention(2, 128, 32)), {"x": 2, "i": 4}, 2)
+    assert found.spilled == {3}
+    assert [b.node for b in found.buffers if b.kind == "operand"] == [4]
+
+
+def test_f32_tensors_need_no_tensor_core_padding() -> None:
+    program = with_dtype(rms_norm(3, 64, 20), DType.F32)
+    found = placed(rms_norm_late(program), {"x": 1, "i": 4}, 1)
+    assert found.buffers[0].layout.extents == (3, 16)
+
+
+def test_shared_bytes_is_the_placements() -> None:
+    (node,) = rms_norm_late(rms_norm(8, 256, 128)).custom
+    assert node.mapping is not None
+    sizes = {"x": 2, "i": 4}
+    assert shared_bytes(node.block, node.mapping, sizes, 2) == 2 * (8 * 64 + 64 * 64) * 2

@@ -1,0 +1,66 @@
+"""Layouts in shared memory: every element has a place of its own, and ldmatrix finds eight rows in eight different bank groups."""
+
+from __future__ import annotations
+
+from itertools import product
+from math import prod
+
+import pytest
+
+from prism_mlir.codegen.builder import Builder
+from prism_mlir.codegen.layout import element_offset
+from prism_mlir.graph.tile_layout import TileLayout
+
+LAYOUTS = [
+    TileLayout(extents, order, size)
+    for extents, order in [
+        ((8, 64), (0, 1)),
+        ((64, 8), (0, 1)),
+        ((16, 16), (0, 1)),
+        ((24, 32), (0, 1)),
+        ((16, 24), (0, 1)),  # three chunks a row: no power of two
+        ((16, 96), (0, 1)),  # twelve: padded to thirteen
+        ((16, 128), (1, 0)),
+        ((3, 16, 64), (0, 1, 2)),
+        ((3, 64, 16), (0, 2, 1)),
+        ((7, 5), (0, 1)),
+        ((1, 40), (0, 1)),
+        ((5,), (0,)),
+    ]
+    for size in (2, 4)
+]
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}")
+def test_elements_have_places_of_their_own(layout: TileLayout) -> None:
+    places = [layout.element(c) for c in product(*(range(e) for e in layout.extents))]
+    assert len(set(places)) == prod(layout.extents)
+    assert max(places) < layout.elements
+    assert layout.elements * layout.element_bytes <= layout.bytes
+    assert layout.bytes % 128 == 0
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}")
+def test_emitted_address_is_the_models(layout: TileLayout) -> None:
+    """With known coordinates the builder folds the address to a number."""
+    for c in product(*(range(0, e, max(1, e // 9)) for e in layout.extents)):
+        assert element_offset(Builder(), layout, c) == layout.element(c)
+
+
+@pytest.mark.parametrize("layout", [t for t in LAYOUTS if t.columns % t.chunk == 0], ids=lambda t: str(t.extents))
+def test_chunks_stay_whole_and_aligned(layout: TileLayout) -> None:
+    for c in product(*(range(e) for e in layout.extents)):
+        first = tuple(v - v % layout.chunk if d == layout.fastest else v for d, v in enumerate(c))
+        assert layout.element(first) % layout.chunk == 0
+        assert layout.element(c) == layout.element(first) + c[layout.fastest] % layout.chunk
+
+
+@pytest.mark.parametrize(
+    ("rows", "columns"), [(16, 8), (16, 16), (16, 24), (16, 32), (64, 40), (64, 64), (16, 96), (64, 128), (32, 1024)]
+)
+def test_eight_rows_lie_in_eight_bank_groups(rows: int, columns: int) -> None:
+    """Shared memory has 32 banks of 4 bytes: eight groups of 16. ldmatrix reads 16 bytes of rows r .. r+7 at a time."""
+    layout = TileLayout.row_major((rows, columns), 2)
+    for row, chunk in product(range(0, rows, 8), range(columns // 8)):
+        addresses = [layout.element((row + r, chunk * 8)) * 2 for r in range(8)]
+        assert len({a // 16 % 8 for a in addresses}) == 8
