@@ -74,6 +74,13 @@ def read_file(path: str | Path, *, normalise: bool = True) -> UpstreamModule:
     return read_module(decode(data, str(path)), str(path), normalise=normalise)
 
 
+def read_source(source: str | Path) -> UpstreamModule:
+    """Read and normalise a file, or MLIR text: a ``str`` with a line break or a brace is text."""
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return read_module(source)
+    return read_file(source)
+
+
 def read_module(text: str, filename: str = "<input>", *, normalise: bool = True) -> UpstreamModule:
     """Parse ``text`` with upstream MLIR and, unless ``normalise`` is off, generalise named linalg operations.
 
@@ -92,6 +99,40 @@ def read_module(text: str, filename: str = "<input>", *, normalise: bool = True)
     if normalise:
         _normalise(result)
     return result
+
+
+def symbol_name(op: Any) -> str:
+    """The name of a symbol operation."""
+    from mlir import ir
+
+    name: str = ir.StringAttr(op.attributes["sym_name"]).value
+    return name
+
+
+def functions(upstream: UpstreamModule) -> dict[str, Any]:
+    """The functions with a body of a module, by name, in order."""
+    found = {}
+    for view in upstream.module.regions[0].blocks[0]:
+        op = view.operation
+        if op.name == "func.func" and len(op.regions[0].blocks):
+            found[symbol_name(op)] = op
+    return found
+
+
+def choose_function(upstream: UpstreamModule, function: str | None) -> tuple[Any, str]:
+    """The function called ``function``; by default the only public one, or ``main``."""
+    known = functions(upstream)
+    names = ", ".join(f"@{name}" for name in known) or "none"
+    top = Location(upstream.filename, 1, 1)
+    if function is not None:
+        if function not in known:
+            raise InputError(f"no function @{function}", top, f"there is: {names}")
+        return known[function], function
+    public = [name for name, op in known.items() if "sym_visibility" not in op.attributes]
+    if len(public) != 1 and "main" not in public:
+        raise InputError(f"which function? there is: {names}", top, "name one")
+    name = "main" if "main" in public else public[0]
+    return known[name], name
 
 
 def new_context() -> ir.Context:

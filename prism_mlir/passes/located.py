@@ -67,7 +67,8 @@ def _innermost(module: ModuleOp, error: Exception) -> tuple[Location | None, str
         except RefusedOp as inner:
             return location_of(inner.op), str(inner)
         except (VerifyException, ValueError) as inner:
-            return location_of(op), f"'{op.name}' op {_first_line(inner)}"
+            message = _first_line(inner)
+            return location_of(op), message if message.startswith(f"'{op.name}'") else f"'{op.name}' op {message}"
     return None, _first_line(error)
 
 
@@ -79,4 +80,5 @@ def _first_line(error: Exception) -> str:
 def parse_error(error: ParseError) -> InputError:
     """xDSL's syntax error as one located line."""
     place = error.span.get_location()
-    return InputError(error.msg, Location(place.file, place.line, place.col))
+    message = f"syntax error{error.msg}" if error.msg.startswith(" ") else error.msg
+    return InputError(message, Location(place.file, place.line, place.col))

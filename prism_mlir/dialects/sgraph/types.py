@@ -137,7 +137,12 @@ class TileType(ParametrizedAttribute, TypeAttribute):
         with parser.in_angle_brackets():
             dims = parser.parse_comma_separated_list(parser.Delimiter.SQUARE, lambda: parse_tile_dim(parser))
             parser.parse_characters("x", " before the element type")
+            position = parser.pos
             element_type = parser.parse_type()
+            try:
+                check_element_type(element_type)
+            except VerifyException as error:
+                parser.raise_error(str(error), position, position + 1)
         return (ArrayAttr([TileDimAttr(d) for d in dims]), element_type)
 
     def print_parameters(self, printer: Printer) -> None:
@@ -150,7 +155,10 @@ class TileType(ParametrizedAttribute, TypeAttribute):
 
 def parse_tile_dim(parser: AttrParser) -> TileDim:
     """Read one dim, see the module's table."""
+    position = parser.pos
     size = parser.parse_integer(allow_boolean=False, allow_negative=False, context_msg=" for the size of a tile's dim")
+    if size < 1:
+        parser.raise_error("a tile's dim has size 0, it must be positive", position, position + 1)
     if parser.parse_optional_characters("/") is None:
         return TileDim(size)
     if parser.parse_optional_characters("(") is not None:
