@@ -9,15 +9,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from prism_mlir.frontend.emit_program import emit_program
 from prism_mlir.frontend.raise_function import RaisedFunction, raise_function
 from prism_mlir.frontend.scalar_fusion import fuse_scalars
 from prism_mlir.frontend.softmax_shift import drop_shifts
 from prism_mlir.frontend.tensor_graph import TensorGraph, TensorNode, rewritten
-from prism_mlir.frontend.upstream import UpstreamModule, read_file, read_module
-from prism_mlir.graph.errors import InputError, Location, UnsupportedError
+from prism_mlir.frontend.upstream import UpstreamModule, choose_function, read_source
+from prism_mlir.graph.errors import UnsupportedError
 from prism_mlir.graph.program import Program
 
 
@@ -32,9 +31,7 @@ def import_file(source: str | Path, function: str | None = None) -> Program:
     >>> [str(node.op) for node in import_file("examples/attention.mlir").nodes]
     ['matmul', 'unary[exp(x)]', 'sum[2]', 'div', 'matmul']
     """
-    if isinstance(source, str) and ("\n" in source or "{" in source):
-        return import_module(read_module(source), function)
-    return import_module(read_file(source), function)
+    return import_module(read_source(source), function)
 
 
 def import_module(upstream: UpstreamModule, function: str | None = None) -> Program:
@@ -44,34 +41,6 @@ def import_module(upstream: UpstreamModule, function: str | None = None) -> Prog
     if not raised.results:
         raise UnsupportedError(f"@{name} returns nothing", upstream.locate(chosen), "return a tensor")
     return emit_program(_fused(_without_shifts(raised)))
-
-
-def functions(upstream: UpstreamModule) -> dict[str, Any]:
-    """The functions with a body of a module, by name, in order."""
-    from mlir import ir
-
-    found = {}
-    for view in upstream.module.regions[0].blocks[0]:
-        op = view.operation
-        if op.name == "func.func" and len(op.regions[0].blocks):
-            found[ir.StringAttr(op.attributes["sym_name"]).value] = op
-    return found
-
-
-def choose_function(upstream: UpstreamModule, function: str | None) -> tuple[Any, str]:
-    """The function called ``function``; by default the only public one, or ``main``."""
-    known = functions(upstream)
-    names = ", ".join(f"@{name}" for name in known) or "none"
-    top = Location(upstream.filename, 1, 1)
-    if function is not None:
-        if function not in known:
-            raise InputError(f"no function @{function}", top, f"there is: {names}")
-        return known[function], function
-    public = [name for name, op in known.items() if "sym_visibility" not in op.attributes]
-    if len(public) != 1 and "main" not in public:
-        raise InputError(f"which function? there is: {names}", top, "name one")
-    name = "main" if "main" in public else public[0]
-    return known[name], name
 
 
 def _without_shifts(raised: RaisedFunction) -> RaisedFunction:

@@ -19,7 +19,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from prism_mlir.frontend.upstream import UpstreamModule, input_error, read_file, read_module
+from prism_mlir.frontend.upstream import (
+    UpstreamModule,
+    choose_function,
+    input_error,
+    read_source,
+    symbol_name,
+)
 from prism_mlir.graph.errors import ExecutionError, InputError, Location, UnsupportedError
 from prism_mlir.runtime.loop_order import contiguous_innermost
 
@@ -39,6 +45,8 @@ _NUMPY: dict[str, str] = {
     "i64": "int64",
     "index": "int64",
 }
+
+_DIALECTS = ("builtin", "func", "linalg", "tensor", "arith", "math", "scf", "cf", "affine", "memref", "index", "ub")
 
 # Results are copied out: hoisting their allocations into the callee breaks where a value is returned twice.
 _BUFFERISE = (
@@ -132,42 +140,14 @@ def compile_module(source: str | Path, function: str | None = None) -> CpuProgra
     :class:`UnsupportedError` for a signature or an operation that the pipeline does not lower, and
     :class:`ExecutionError` when the JIT itself fails.
     """
-    if isinstance(source, str) and ("\n" in source or "{" in source):
-        upstream = read_module(source)
-    else:
-        upstream = read_file(source)
-    target = _choose(upstream, function)
-    name = _symbol(target)
+    upstream = read_source(source)
+    target, name = choose_function(upstream, function)
     where = upstream.locate(target)
     arguments, results = _signature(target, where)
     contiguous_innermost(upstream.module)
     _lower(upstream, name)
     _check_externals(upstream, where)
     return CpuProgram(name, arguments, results, where, _engine(upstream, where))
-
-
-def _symbol(function: Any) -> str:
-    from mlir import ir
-
-    name: str = ir.StringAttr(function.attributes["sym_name"]).value
-    return name
-
-
-def _choose(upstream: UpstreamModule, function: str | None) -> Any:
-    functions = {
-        _symbol(op.operation): op.operation
-        for op in upstream.module.regions[0].blocks[0]
-        if op.operation.name == "func.func" and len(op.operation.regions[0].blocks)
-    }
-    known = ", ".join(f"@{name}" for name in functions) or "none"
-    if function is not None:
-        if function not in functions:
-            raise InputError(f"no function @{function}", Location(upstream.filename, 1, 1), f"there is: {known}")
-        return functions[function]
-    public = [name for name, op in functions.items() if "sym_visibility" not in op.attributes]
-    if len(public) != 1 and "main" not in public:
-        raise InputError(f"which function? there is: {known}", Location(upstream.filename, 1, 1), "name one")
-    return functions["main" if "main" in public else public[0]]
 
 
 def _signature(function: Any, where: Location) -> tuple[tuple[TensorSignature, ...], tuple[TensorSignature, ...]]:
@@ -190,6 +170,7 @@ def _tensor(kind: ir.Type, where: Location) -> TensorSignature:
 
 
 def _lower(upstream: UpstreamModule, name: str) -> None:
+    _reject_foreign(upstream)
     _run_passes(upstream, _BUFFERISE.format(name=name))
     _reject_narrow_buffers(upstream)
     _run_passes(upstream, f"{_SCALARS},{_TO_LLVM}")
@@ -208,6 +189,23 @@ def _run_passes(upstream: UpstreamModule, passes: str) -> None:
     except ir.MLIRError as error:
         found = input_error(error, upstream.filename)
         raise UnsupportedError(found.message, found.location, "upstream MLIR cannot lower this for the CPU") from None
+
+
+def _reject_foreign(upstream: UpstreamModule) -> None:
+    """Name what the pipeline does not know, instead of "op was not bufferized"."""
+    from mlir import ir
+
+    foreign: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name.split(".")[0] not in _DIALECTS:
+            foreign.append(op)
+        return ir.WalkResult.ADVANCE
+
+    upstream.module.walk(visit)
+    if foreign:
+        where = upstream.locate(foreign[0])
+        raise UnsupportedError(f"{foreign[0].name} on the CPU", where, f"lower it to {', '.join(_DIALECTS[1:])} first")
 
 
 def _reject_narrow_buffers(upstream: UpstreamModule) -> None:
@@ -245,7 +243,7 @@ def _check_externals(upstream: UpstreamModule, where: Location) -> None:
         operation = op.operation
         if operation.name != "llvm.func" or len(operation.regions[0].blocks):
             continue
-        name = _symbol(operation)
+        name = symbol_name(operation)
         if not any(hasattr(library, name) for library in libraries):
             raise UnsupportedError(f"external function @{name} is not available", where, "define it in the module")
 

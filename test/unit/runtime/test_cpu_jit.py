@@ -182,7 +182,7 @@ REJECTED = [
         "func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
         "  %0 = tosa.abs %a : (tensor<4xf32>) -> tensor<4xf32>\n  return %0 : tensor<4xf32>\n}",
         UnsupportedError,
-        "<input>:2:8: error: op was not bufferized",
+        "<input>:2:8: error: tosa.abs on the CPU, lower it to func",
     ),
     (
         "func.func private @g(tensor<4xf32>) -> tensor<4xf32>\nfunc.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
