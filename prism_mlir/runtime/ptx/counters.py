@@ -63,9 +63,12 @@ class Counters:
         self.cp_async_bytes += width * mask.n
         self._sectors(st, at, width, mask)
 
-    def matrix(self, st: State, at: Array, count: int, mask: Mask) -> None:
+    def matrix(self, at: Array, count: int, storing: bool) -> None:
         """ldmatrix and stmatrix: eight rows of 16 bytes a matrix, one wavefront each when they fall in different banks."""
-        self.shared_load_bytes += at.shape[0] * 16
+        if storing:
+            self.shared_store_bytes += at.shape[0] * 16
+        else:
+            self.shared_load_bytes += at.shape[0] * 16
         if self.detailed:
             rows = np.sort(at.reshape(-1, 8) >> 4, axis=1)
             bank = rows & 7

@@ -122,7 +122,7 @@ class KernelHandle:
         shared_bytes: int = 0,
         checks: Checks | None = None,
         outputs: Collection[int] = (),
-        max_steps: int = 20_000_000,
+        max_steps: int = 5_000_000,
         lanes_per_batch: int = LANES_PER_BATCH,
         detailed_counters: bool = False,
     ) -> RunResult:
@@ -257,6 +257,8 @@ class _Launch:
 
     def _buffer(self, name: str, arg: npt.NDArray[Any], by_identity: dict[tuple[int, int], Buffer]) -> Buffer:
         """Equal memory passed twice is one buffer."""
+        if arg.dtype.hasobject:
+            raise LaunchError(f"argument '{name}' is an array of Python objects, not of numbers")
         key = (arg.ctypes.data, arg.nbytes)
         if key in by_identity and arg.nbytes:
             return by_identity[key]
@@ -350,6 +352,8 @@ class _Launch:
             cell = self.kernel.uses.shared_cell
             st.shared.cell_bytes = cell
             st.shared.shadow = SharedShadow(blocks * self.shared_size // cell, self.decoded.sites)
+        if self.checks.uninitialised and self.local:
+            st.local.written = np.zeros(st.local.bytes.data.shape, dtype=np.bool_)
         st.queue = AsyncQueue(st)
         st.regs = self._registers(st)
         return st

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_mlir.runtime.ptx.checks.cross_block import BlockShadow
-from prism_mlir.runtime.ptx.checks.memory import address_error, alignment_error
+from prism_mlir.runtime.ptx.checks.memory import address_error, alignment_error, unwritten_error
 from prism_mlir.runtime.ptx.checks.race import SharedShadow, expand
 from prism_mlir.runtime.ptx.checks.report import Site
 from prism_mlir.runtime.ptx.state import State
@@ -51,7 +51,8 @@ class _Bytes:
         if int(np.bitwise_or.reduce(at)) & (width - 1):
             pieces: Array = self.data[at[:, None] + np.arange(width)].reshape(-1)
             return pieces.view(CELL[width])
-        return self._views[width].take(at >> (width.bit_length() - 1))
+        # The caller has checked the bounds, and "wrap" is three times as fast as "raise".
+        return self._views[width].take(at >> (width.bit_length() - 1), mode="wrap")
 
     def put(self, at: Index, width: int, raw: Array) -> None:
         if int(np.bitwise_or.reduce(at)) & (width - 1):
@@ -197,7 +198,10 @@ class Placed:
 
 
 class Arena:
-    """Memory of which every block (shared) or every thread (local) has its own copy."""
+    """Memory of which every block (shared) or every thread (local) has its own copy.
+
+    ``shadow`` is for shared memory; ``written``, one flag a byte, is for local memory, which no other thread sees.
+    """
 
     def __init__(self, space: str, variables: tuple[Placed, ...], stride: int, owner: Index, owners: int) -> None:
         self.space = space
@@ -207,6 +211,7 @@ class Arena:
         self.bytes = _Bytes(np.full(owners * stride, 0xFF, dtype=np.uint8).view(np.uint8))
         self.cell_bytes = 1
         self.shadow: SharedShadow | None = None
+        self.written: npt.NDArray[np.bool_] | None = None
         self._starts = [v.start for v in variables]
 
     def variable(self, address: int) -> Placed | None:
@@ -256,6 +261,10 @@ class Arena:
         if self.shadow is not None:
             cells, owner = _cells(position, lane, width, self.cell_bytes)
             self.shadow.read(st, site, cells, owner, strong)
+        if self.written is not None:
+            whole_access = self.written[position[:, None] + np.arange(width)].all(axis=1)
+            if not whole_access.all():
+                raise unwritten_error(st, site, position, lane, whole_access, self)
         raw = self.bytes.get(position, width)
         if inside is None:
             return raw
@@ -270,10 +279,22 @@ class Arena:
         position, lane, inside = self.place(st, site, at, lane, width)
         if position.shape[0] == 0:
             return
-        if self.shadow is not None:
-            cells, owner = _cells(position, lane, width, self.cell_bytes)
-            self.shadow.write(st, site, cells, owner, strong)
-        self.bytes.put(position, width, raw if inside is None else np.broadcast_to(raw, inside.shape)[inside])
+        values = raw if inside is None else np.broadcast_to(raw, inside.shape)[inside]
+        self.bytes.put(position, width, values)
+        if self.written is not None:
+            self.written[position[:, None] + np.arange(width)] = True
+        if self.shadow is None:
+            return
+
+        def kept(cell: Index) -> npt.NDArray[np.bool_]:
+            """Which of the written cells hold what their lane wrote, and not what another lane did."""
+            access = cell // max(1, width // self.cell_bytes)
+            have = self.bytes.get(position[access], width).view(np.uint8).reshape(-1, width)
+            same: npt.NDArray[np.bool_] = (have == values[access].view(np.uint8).reshape(-1, width)).all(axis=1)
+            return same
+
+        cells, owner = _cells(position, lane, width, self.cell_bytes)
+        self.shadow.write(st, site, cells, owner, strong, kept)
 
 
 def _cells(position: Index, lane: Index | None, width: int, cell_bytes: int) -> tuple[Index, Index | None]:

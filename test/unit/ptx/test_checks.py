@@ -84,18 +84,12 @@ def test_second_reader_is_remembered() -> None:
 
 
 def test_two_threads_write_one_cell_in_one_instruction() -> None:
-    body = "mov.u64 %rd2, buf; st.shared.b32 [%rd2], %r1; ret;"
-    error = fails("race", kernel(body, shared=BUF), [out()])
+    body = "mov.u64 %rd2, buf; {guard} st.shared.b32 [%rd2], {value}; ret;"
+    error = fails("race", kernel(body.format(guard="", value="%r1"), shared=BUF), [out()])
     assert "same instruction" in error.message
-    launch(
-        kernel(
-            "mov.u64 %rd2, buf; atom.shared.exch.b32 %r2, [%rd2], %r1; ret;".replace(
-                "atom", "@%p1 st.shared.b32 [%rd2], 0; bar.sync 0; atom"
-            ).replace("mov.u64", "setp.eq.u32 %p1, %r1, 0; mov.u64"),
-            shared=BUF,
-        ),
-        [out()],
-    )
+    fails("race", kernel(body.format(guard="", value="7"), shared=BUF), [out()], block=64)
+    launch(kernel(body.format(guard="", value="7"), shared=BUF), [out()], block=32)
+    launch(kernel(body.format(guard="setp.eq.u32 %p1, %r1, 0; @%p1", value="%r1"), shared=BUF), [out()], block=64)
 
 
 def test_neighbouring_halves_do_not_race() -> None:
@@ -228,6 +222,14 @@ def test_uninitialised_output_read() -> None:
     result = out()
     launch(kernel(body), [result], block=64)
     assert result.tolist() == [1] * 64
+
+
+def test_uninitialised_local_memory() -> None:
+    body = """.local .align 8 .b8 depot[16]; mov.u64 %rd2, depot; and.b32 %r2, %r1, 1; mad.wide.u32 %rd3, %r2, 4, %rd2;
+      st.local.b32 [%rd2], %r1; ld.local.b32 %r3, [%rd3];"""
+    error = fails("uninitialised", kernel(body + STORE), [out()], block=64)
+    assert error.address == "depot+4 of 16 bytes" and error.threads[0][1] == (1, 0, 0)
+    launch(kernel(body.replace("%r1, 1;", "%r1, 0;") + STORE), [out()], block=64)
 
 
 @pytest.mark.parametrize(

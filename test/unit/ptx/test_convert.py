@@ -60,8 +60,8 @@ def test_float_to_int(dst: str, src: str, mode: str) -> None:
     expected = []
     for v in values.astype(np.float64):
         if math.isnan(v):
-            wide = dst[1:] == "64" and src != "f16"
-            expected.append(wrap(1 << 63, dst) if wide else 0)
+            wide = dst[1:] == "64" or src == "f64"
+            expected.append(wrap(1 << (int(dst[1:]) - 1), dst) if wide else 0)
         elif math.isinf(v):
             expected.append(high if v > 0 else low)
         else:

@@ -62,6 +62,8 @@ class Barriers:
 
     def release(self, st: State) -> list[tuple[int, Lanes]]:
         """Complete what can be completed; returns (where to go on, threads)."""
+        if len(self.waiting) == 1 and self._is_plain(self.waiting[0]):
+            return self._release_together(st, self.waiting[0])
         released: list[tuple[int, Lanes]] = []
         for key in sorted(self._open(st)):
             block, number = key
@@ -77,6 +79,29 @@ class Barriers:
             self._pass(st, block, met, parts, released)
         self.waiting = [a for a in self.waiting if a.lanes.any()]
         return released
+
+    @staticmethod
+    def _is_plain(a: Arrival) -> bool:
+        """One barrier of whole blocks, of one number."""
+        if a.count is not None or a.control.mode != "sync":
+            return False
+        numbers = a.number[a.lanes]
+        return bool((numbers == numbers[0]).all())
+
+    def _release_together(self, st: State, a: Arrival) -> list[tuple[int, Lanes]]:
+        """The usual case, for all blocks at once."""
+        rows = a.lanes.reshape(st.blocks, -1)
+        done = rows.any(axis=1) & (rows == st.live.reshape(st.blocks, -1)).all(axis=1)
+        if not done.any():
+            return []
+        st.clock.block_barrier(np.flatnonzero(done))
+        st.epoch[done] += 1
+        st.counters.barriers += int(np.count_nonzero(done))
+        lanes = a.lanes & np.repeat(done, st.padded)
+        a.lanes &= ~lanes
+        if not a.lanes.any():
+            self.waiting.clear()
+        return [(a.resume, lanes)]
 
     def _open(self, st: State) -> set[tuple[int, int]]:
         keys: set[tuple[int, int]] = set()

@@ -37,17 +37,17 @@ class BlockShadow:
 
     def read(self, st: State, site: Site, cell: Index, lane: Index | None, strong: bool) -> None:
         """A load of ``cell[i]`` by ``lane[i]`` (None: lane i)."""
-        writer = self.writer.take(cell)
+        writer = self.writer.take(cell, mode="wrap")
         if self.poisoned and st.checks.uninitialised and not writer.all():
             self._uninitialised(st, site, writer, cell, lane)
         if not st.checks.cross_block or strong:
             return
         block = self._blocks(st, lane)
         self._conflict(st, site, (writer != 0) & ((writer & MANY) != block), writer, cell, lane, "reads", "wrote")
-        old = self.reader.take(cell)
+        old = self.reader.take(cell, mode="wrap")
         new = np.where((old == 0) | (old == block), block, MANY)
         self.reader[cell] = new
-        lost = self.reader.take(cell) != new
+        lost = self.reader.take(cell, mode="wrap") != new
         if lost.any():
             self.reader[cell[lost]] = MANY
 
@@ -57,25 +57,25 @@ class BlockShadow:
         if not st.checks.cross_block:
             self.writer[cell] = block
             return
-        writer = self.writer.take(cell)
+        writer = self.writer.take(cell, mode="wrap")
         other = (writer != 0) & ((writer & MANY) != block)
         if strong:
             other &= (writer & ATOMIC) == 0
         self._conflict(st, site, other, writer, cell, lane, "writes", "wrote")
-        reader = self.reader.take(cell)
+        reader = self.reader.take(cell, mode="wrap")
         self._conflict(st, site, (reader != 0) & (reader != block), reader, cell, lane, "writes", "read")
         if strong:
             self._mark_strong(cell, writer, block)
             return
         self.writer[cell] = block
-        seen = self.writer.take(cell)
+        seen = self.writer.take(cell, mode="wrap")
         self._conflict(st, site, seen != block, seen, cell, lane, "writes", "wrote")
 
     def _mark_strong(self, cell: Index, writer: npt.NDArray[np.int32], block: npt.NDArray[np.int32]) -> None:
         mine = (writer == 0) | ((writer & MANY) == block)
         new = np.where(mine, block, MANY) | ATOMIC
         self.writer[cell] = new
-        lost = self.writer.take(cell) != new
+        lost = self.writer.take(cell, mode="wrap") != new
         if lost.any():
             self.writer[cell[lost]] = MANY | ATOMIC
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Protocol
 
 import numpy as np
 import numpy.typing as npt
@@ -43,6 +44,32 @@ def address_error(
         address=name(int(at[i])),
         total=int(bad.size),
         hint="predicate the access on the index, or correct the size of the buffer or the launch",
+    )
+
+
+class Named(Protocol):
+    """A memory that can name its bytes."""
+
+    stride: int
+
+    def name(self, address: int) -> str: ...
+
+
+def unwritten_error(
+    st: State, site: Site, position: Index, lane: Index | None, ok: npt.NDArray[np.bool_], memory: Named
+) -> CheckError:
+    """Some bytes of local memory are read that the thread has not written."""
+    bad = np.flatnonzero(~ok)
+    i = int(bad[0])
+    return report(
+        st,
+        "uninitialised",
+        site,
+        "local memory that the thread has not written is read",
+        lanes=[_lane(st, lane, i)],
+        address=memory.name(int(position[i]) % memory.stride),
+        total=int(bad.size),
+        hint="write every element before it is read",
     )
 
 

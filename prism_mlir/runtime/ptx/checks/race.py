@@ -12,6 +12,8 @@ of some warps joins their rows. Two accesses of different threads are ordered wh
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import numpy as np
 import numpy.typing as npt
 
@@ -24,6 +26,7 @@ PC_SHIFT = 11
 ATOMIC = 1 << 10
 THREAD = ATOMIC - 1
 Index = npt.NDArray[np.int64]
+Kept = Callable[[Index], npt.NDArray[np.bool_]]
 
 
 class SyncClock:
@@ -98,7 +101,7 @@ class SharedShadow:
 
     def read(self, st: State, site: Site, cell: Index, lane: Index | None, atomic: bool = False) -> None:
         """A load of ``cell[i]`` by ``lane[i]`` (None: lane i)."""
-        w = self.w.take(cell)
+        w = self.w.take(cell, mode="wrap")
         if int(w.min()) <= 0:
             self._not_ready(st, site, w, cell, lane, writing=False)
         if not st.checks.race:
@@ -107,17 +110,23 @@ class SharedShadow:
             self._race(st, site, w, cell, lane, atomic, "reads", "wrote")
         self._remember_reader(st, site, cell, lane, atomic)
 
-    def write(self, st: State, site: Site, cell: Index, lane: Index | None, atomic: bool = False) -> None:
-        """A store to ``cell[i]`` by ``lane[i]``."""
+    def write(
+        self, st: State, site: Site, cell: Index, lane: Index | None, atomic: bool = False, kept: Kept | None = None
+    ) -> None:
+        """A store to ``cell[i]`` by ``lane[i]``; ``kept`` tells whether memory now holds what the access ``i`` wrote.
+
+        Lanes of one warp may store one value to one place in one instruction: which of them does it makes no difference, and
+        compilers write reductions so.
+        """
         self.check_write(st, site, cell, lane, atomic)
         stamp = self._stamp(st, site, lane, atomic)
         self.w[cell] = stamp
         if st.checks.race and not atomic:
-            self._double_write(st, site, cell, lane, stamp)
+            self._double_write(st, site, cell, lane, stamp, kept)
 
     def check_write(self, st: State, site: Site, cell: Index, lane: Index | None, atomic: bool = False) -> None:
         """The checks of a store, without recording it (a cp.async is recorded when it lands)."""
-        w = self.w.take(cell)
+        w = self.w.take(cell, mode="wrap")
         if int(w.min()) < 0:
             self._not_ready(st, site, w, cell, lane, writing=True)
         if not st.checks.race:
@@ -125,19 +134,19 @@ class SharedShadow:
         floor = st.clock.floor_stamp
         if int(w.max()) >= floor:
             self._race(st, site, w, cell, lane, atomic, "writes", "wrote")
-        r1 = self.r1.take(cell)
+        r1 = self.r1.take(cell, mode="wrap")
         if int(r1.max()) >= floor:
             self._race(st, site, r1, cell, lane, atomic, "writes", "read")
-            self._race(st, site, self.r2.take(cell), cell, lane, atomic, "writes", "read")
+            self._race(st, site, self.r2.take(cell, mode="wrap"), cell, lane, atomic, "writes", "read")
 
     def issue(self, st: State, site: Site, cell: Index, lane: Index | None) -> None:
         """A cp.async to ``cell`` starts: check it as a store and mark the cells as pending."""
         self.check_write(st, site, cell, lane)
         stamp = self._stamp(st, site, lane, False)
         if st.checks.race:
-            before = self.w.take(cell)
+            before = self.w.take(cell, mode="wrap")
             self.w[cell] = stamp
-            self._double_write(st, site, cell, lane, stamp)
+            self._double_write(st, site, cell, lane, stamp, None)
             self.w[cell] = before
         self.w[cell] = -stamp if st.checks.async_copy else stamp
 
@@ -154,16 +163,16 @@ class SharedShadow:
 
     def _remember_reader(self, st: State, site: Site, cell: Index, lane: Index | None, atomic: bool) -> None:
         stamp = self._stamp(st, site, lane, atomic)
-        old = self.r1.take(cell)
+        old = self.r1.take(cell, mode="wrap")
         self.r1[cell] = stamp
-        seen = self.r1.take(cell)
+        seen = self.r1.take(cell, mode="wrap")
         fresh = int(old.max()) >= st.clock.floor_stamp
         lost = seen != stamp
         if not fresh and not lost.any():
             return
         candidates = [(stamp[lost], seen[lost], cell[lost])]
         if fresh:
-            older = self.r2.take(cell)
+            older = self.r2.take(cell, mode="wrap")
             candidates = [(older, seen, cell), (old, seen, cell), *candidates]
         floor = st.clock.floor_stamp
         for other_warp in (False, True):
@@ -230,8 +239,14 @@ class SharedShadow:
             hint="put a bar.sync between the two accesses",
         )
 
-    def _double_write(self, st: State, site: Site, cell: Index, lane: Index | None, stamp: Index) -> None:
-        lost = np.flatnonzero(self.w.take(cell) != stamp)
+    def _double_write(
+        self, st: State, site: Site, cell: Index, lane: Index | None, stamp: Index, kept: Kept | None
+    ) -> None:
+        winners = self.w.take(cell, mode="wrap")
+        lost = np.flatnonzero(winners != stamp)
+        if lost.size and kept is not None:
+            other_warp = (winners[lost] & THREAD) // 32 != (stamp[lost] & THREAD) // 32
+            lost = lost[other_warp | ~kept(lost)]
         if not lost.size:
             return
         i = int(lost[0])

@@ -95,14 +95,12 @@ def _widen(src: Scalar, ftz: bool) -> Bits:
 
 
 def _float_to_int(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
-    """Rounded, then clamped to the range of the target; NaN gives 0 (for 64-bit targets of f32 and f64 the sign bit,
-    as PTX says).
-    """
+    """Rounded, then clamped to the range of the target; NaN gives 0, or the top bit when either type has 64 bits."""
     if mode not in _TO_INT or flags & {"relu", "satfinite"}:
         raise ctx.unknown()
     to_int, widen = _TO_INT[mode], _widen(src, "ftz" in flags)
     low, high = _int_range(dst)
-    nan = 0x8000000000000000 if dst.bits == 64 and src.bits >= 32 else 0
+    nan = 1 << (dst.bits - 1) if src.bits == 64 or dst.bits == 64 else 0
     storage = dst.storage.type
 
     def fn(a: Array) -> Array:

@@ -40,7 +40,7 @@ class Element:
 
 
 _ELEMENTS: dict[str, Element] = {
-    "f16": Element(16, lambda x: _HALF_TABLE.take(x.view(np.uint16)), np.float32),
+    "f16": Element(16, lambda x: _HALF_TABLE.take(x.view(np.uint16), mode="wrap"), np.float32),
     "bf16": Element(16, lambda x: bf16_to_f32(x.view(np.uint16)), np.float32),
     "tf32": Element(32, lambda x: (x & np.uint32(0xFFFFE000)).view(np.float32), np.float32),
     "s8": Element(8, lambda x: x.view(np.int8).astype(np.float64), np.int32),
@@ -240,7 +240,7 @@ def ldmatrix(ctx: Context) -> Made:
         lanes = _row_lanes(st, warps, count)
         at = _row_addresses(st, slot, offset, lanes, in_shared)
         rows = st.shared.load(st, site, at, lanes, 16)
-        st.counters.matrix(st, at, count, mask)
+        st.counters.matrix(at, count, storing=False)
         halves = rows.view(np.uint16).reshape(-1, count, 8, 8)
         for i, d in enumerate(slots):
             matrix = halves[:, i].swapaxes(1, 2) if trans else halves[:, i]
@@ -269,7 +269,7 @@ def stmatrix(ctx: Context) -> Made:
             matrices.append(m.swapaxes(1, 2) if trans else m)
         rows = np.ascontiguousarray(np.stack(matrices, axis=1)).reshape(-1).view(np.complex128)
         st.shared.store(st, site, at, lanes, 16, rows)
-        st.counters.matrix(st, at, count, mask)
+        st.counters.matrix(at, count, storing=True)
 
     return Made(run, "stmatrix", access=Access("shared", 16, slot, False, True), sync=-1)
 
