@@ -20,8 +20,9 @@ MAX_NESTING = 256
 MAX_EXPANSION = 1 << 26
 """Largest text, in characters, that aliases may expand to."""
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|>=|<=|[\[({<]|[\])}>]|(?:-[\s(]*){257,}')
+_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|>=|<=|[\[({<]|[\])}>]|-(?!>)(?:[\s(]|-(?!>))*')
 _OPEN = frozenset("[({<")
+_CLOSE = frozenset("])}>")
 _ALIAS_DEFINITION = re.compile(r"^\s*([#!][\w$.-]+)\s*=", re.MULTILINE)
 _ALIAS_USE = re.compile(r"[#!][\w$.-]+")
 
@@ -55,18 +56,18 @@ def check_text(text: str, filename: str) -> None:
 
 def _check_nesting(text: str, filename: str) -> None:
     depth = 0
-    for token in _TOKEN.finditer(text):
-        first = token.group()[0]
-        if token.group() in ("->", ">=", "<=") or first in '"/':
-            continue
-        if first == "-":
-            depth = MAX_NESTING + 1
-        elif first in _OPEN:
+    for match in _TOKEN.finditer(text):
+        token = match.group()
+        signs = 0
+        if token in _OPEN:
             depth += 1
-        elif depth > 0:
-            depth -= 1
-        if depth > MAX_NESTING:
-            where = _place(text, token.start(), filename)
+        elif token in _CLOSE:
+            depth = max(0, depth - 1)
+        elif token[0] == "-" and token != "->":  # a run of signs: the parser nests them too
+            depth += token.count("(")
+            signs = token.count("-")
+        if depth + signs > MAX_NESTING:
+            where = _place(text, match.start(), filename)
             raise LimitError(f"nesting is deeper than {MAX_NESTING} levels", where, "flatten the input")
 
 
