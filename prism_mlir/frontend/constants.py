@@ -13,7 +13,7 @@ from prism_mlir.frontend.scalar_body import Const, Unknown, dtype_of
 from prism_mlir.graph.errors import Location
 
 _RESOURCE_NAME = re.compile(r'^dense_resource<("?)([^">]+)\1>')
-_RESOURCES = re.compile(r'^\s*("?)([^\s":]+)\1: "0x([0-9A-Fa-f]*)"', re.MULTILINE)
+_RESOURCES = re.compile(r'^\s*(?:"([^"]+)"|([^\s":]+)): "0x([0-9A-Fa-f]*)"', re.MULTILINE)
 _ALIGNMENT_BYTES = 4  # a resource blob starts with its alignment
 
 
@@ -66,7 +66,7 @@ def read_resources(module_text: str) -> dict[str, bytes]:
     if start < 0:
         return {}
     return {
-        name: bytes.fromhex(digits)[_ALIGNMENT_BYTES:]
-        for _quote, name, digits in _RESOURCES.findall(module_text[start:])
+        quoted or plain: bytes.fromhex(digits)[_ALIGNMENT_BYTES:]
+        for quoted, plain, digits in _RESOURCES.findall(module_text[start:])
         if len(digits) % 2 == 0
     }
