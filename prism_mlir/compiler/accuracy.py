@@ -1,31 +1,36 @@
 """When is emitted code accurate enough? (the rule of verification, stage 3)
 
-Both the emitted code and the source program are compared with an f64 evaluation of the program. Emitted code must be no worse
-than the source, up to what its own arithmetic cannot avoid: one rounding of the result to its type, and a sum of ``length``
-products in f32.
+Emitted code and source program are both compared with an f64 evaluation of the program. Emitted code must
+
+1. stay, element by element, within the bound that f32 arithmetic can keep (``error_bound``), and
+2. be no worse than the source program itself, at its worst element, up to one rounding of the result and the rounding of
+   f32 sums.
+
+The first rule holds where the source overflows or loses everything; the second where the source is exact.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from prism_mlir.compiler.error_bound import F32_UNIT, error_bounds
 from prism_mlir.graph.dims import dim_classes
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
+from prism_mlir.graph.fields import Reals
 from prism_mlir.graph.ops import Kind
 from prism_mlir.graph.program import Program
-
-F32_UNIT = 2.0**-24
 
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
-    """Errors of one output on one input set, all absolute; ``scale`` is the largest finite reference value.
+    """Errors of one output on one input set, absolute; ``scale`` is the largest finite reference value.
 
-    tolerance: what the emitted code was allowed: the source's error, plus unavoidable rounding
+    used:      the largest share of what an element is allowed (the smaller of both rules) that its error takes; 1 is all of it
     special:   elements whose reference is NaN or infinite in the output type, where only the kind is compared
     """
 
@@ -33,7 +38,7 @@ class Accuracy:
     output: str
     error: float
     source_error: float
-    tolerance: float
+    used: float
     scale: float
     special: int
     reason: str = ""
@@ -48,7 +53,7 @@ class Accuracy:
             "output": self.output,
             "error": self.error,
             "source_error": self.source_error,
-            "tolerance": self.tolerance,
+            "used": self.used,
             "scale": self.scale,
             "special": self.special,
             "ok": self.ok,
@@ -70,38 +75,78 @@ def reduction_length(program: Program) -> int:
     return longest
 
 
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """What an output should be: its f64 value, and how far emitted code may be from it, element by element."""
+
+    exact: NDArray[np.float64]
+    bound: NDArray[np.float64]
+
+
+def references(program: Program, arguments: Sequence[NDArray[Any]]) -> tuple[Reference, ...]:
+    """The reference of each output, whole, from whole function arguments."""
+    views = program.views(arguments)
+    exact, bounds = program.evaluate(views, Reals()), error_bounds(program, views)
+    return tuple(
+        Reference(out.scatter(np.asarray(e)), out.scatter(np.broadcast_to(b, np.shape(e))))
+        for out, e, b in zip(program.outputs, exact, bounds, strict=True)
+    )
+
+
 def compare(
     input_set: str,
     output: str,
     dtype: DType,
     got: NDArray[Any],
     source: NDArray[Any],
-    exact: NDArray[np.float64],
+    reference: Reference,
     length: int,
 ) -> Accuracy:
     """Judge one output.
 
     got, source: the emitted code's and the source program's result, as the dtype's storage
-    exact:       the f64 evaluation
     length:      see :func:`reduction_length`; sums of n terms in f32 lose at most about sqrt(n) units, typically
     """
-    value, theirs = to_float64(got, dtype), to_float64(source, dtype)
-    rounded = to_float64(from_float64(exact, dtype), dtype)
+    value, theirs, exact = to_float64(got, dtype), to_float64(source, dtype), reference.exact
+    rounded = _rounded(exact, dtype)
+    border = _near_overflow(reference, dtype)
+    value = np.where(
+        border & np.isinf(value) & (np.sign(value) == np.sign(exact)), exact, value
+    )  # either side is right
+    rounded = np.where(border, exact, rounded)
     finite = np.isfinite(rounded)
     scale = float(np.max(np.abs(exact[finite]), initial=0.0))
     error = _largest(value, exact, finite)
     source_error = _largest(theirs, exact, finite & np.isfinite(theirs))
     unit = 2.0 ** -(dtype.mantissa_bits + 1)
     smallest = float(np.finfo(np.float16).smallest_subnormal) / 2 if dtype is DType.F16 else 0.0
-    tolerance = source_error + unit * scale + F32_UNIT * np.sqrt(length) * scale + smallest
+    as_source = source_error + unit * scale + F32_UNIT * np.sqrt(length) * scale + smallest
+    allowed = np.minimum(reference.bound, as_source)
+    worst = np.unravel_index(int(np.argmax(np.where(finite, _distance(value, exact) - allowed, -np.inf))), exact.shape)
     reason = ""
     kinds = _same_kind(value, rounded)
     if not kinds[~finite].all():
         reason = f"{int((~kinds[~finite]).sum())} elements should be NaN or infinite and are not"
-    elif not error <= tolerance:
-        where = np.unravel_index(int(np.nanargmax(np.where(finite, _distance(value, exact), -1))), exact.shape)
-        reason = f"error {error:.3g} at {list(map(int, where))} exceeds {tolerance:.3g}"
-    return Accuracy(input_set, output, error, source_error, float(tolerance), scale, int((~finite).sum()), reason)
+    elif finite.any() and not _distance(value, exact)[worst] <= allowed[worst]:
+        reason = (
+            f"element {list(map(int, worst))} is {value[worst]:.6g}, should be {exact[worst]:.6g} "
+            f"within {allowed[worst]:.3g}"
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shares = np.where(_distance(value, exact) == 0, 0.0, _distance(value, exact) / allowed)
+    used = float(np.max(shares[finite], initial=0.0))
+    return Accuracy(input_set, output, error, source_error, used, scale, int((~finite).sum()), reason)
+
+
+def _rounded(exact: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:
+    return to_float64(from_float64(exact, dtype), dtype)
+
+
+def _near_overflow(reference: Reference, dtype: DType) -> NDArray[np.bool_]:
+    """Elements so close to the largest number of the type that an allowed error decides whether they become infinite."""
+    with np.errstate(invalid="ignore"):
+        low, high = np.abs(reference.exact) - reference.bound, np.abs(reference.exact) + reference.bound
+        return np.isfinite(high) & np.isfinite(_rounded(low, dtype)) & ~np.isfinite(_rounded(high, dtype))
 
 
 def _distance(value: NDArray[np.float64], exact: NDArray[np.float64]) -> NDArray[np.float64]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
-from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length
+from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
 from prism_mlir.compiler.discover import Discovery, discover
 from prism_mlir.compiler.execute import Emulator
 from prism_mlir.compiler.input_sets import input_sets
@@ -16,6 +16,7 @@ from prism_mlir.compiler.select import Prepare, Selection, check_expressible, se
 from prism_mlir.frontend.import_linalg import import_module
 from prism_mlir.frontend.upstream import UpstreamModule, read_file
 from prism_mlir.graph.errors import CodegenError, ExecutionError, Location
+from prism_mlir.graph.fields import Array
 from prism_mlir.graph.program import Program
 from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
 
@@ -91,12 +92,14 @@ def check(
     return tuple(results)
 
 
-def _judge(name: str, program: Program, got: tuple, source: CpuProgram, arguments: tuple) -> list[Accuracy]:  # type: ignore[type-arg]
-    theirs, exact = source(*arguments), program.run(arguments)
+def _judge(
+    name: str, program: Program, got: Sequence[Array], source: CpuProgram, arguments: Sequence[Array]
+) -> list[Accuracy]:
+    theirs, wanted = source(*arguments), references(program, arguments)
     length = reduction_length(program)
     return [
-        compare(name, out.name, out.dtype, g, t, e, length)
-        for out, g, t, e in zip(program.outputs, got, theirs, exact, strict=True)
+        compare(name, out.name, out.dtype, g, t, w, length)
+        for out, g, t, w in zip(program.outputs, got, theirs, wanted, strict=True)
     ]
 
 

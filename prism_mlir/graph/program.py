@@ -141,10 +141,12 @@ class Program:
 
     def run(self, arguments: Sequence[Array]) -> tuple[Array, ...]:
         """Evaluate in f64 on whole function arguments (held as their dtype's storage); results as f64, whole."""
-        views = [self._input_array(i, arguments) for i in self.inputs]
-        return tuple(
-            out.scatter(np.asarray(v)) for out, v in zip(self.outputs, self.evaluate(views, Reals()), strict=True)
-        )
+        values = self.evaluate(self.views(arguments), Reals())
+        return tuple(out.scatter(np.asarray(v)) for out, v in zip(self.outputs, values, strict=True))
+
+    def views(self, arguments: Sequence[Array]) -> list[Array]:
+        """The program's inputs in f64, from whole function arguments (held as their dtype's storage)."""
+        return [self._input_array(i, arguments) for i in self.inputs]
 
     @staticmethod
     def _input_array(spec: ProgramInput, arguments: Sequence[Array]) -> Array:

@@ -51,7 +51,7 @@ def final_module(done: Compilation) -> str:
         schedule=schedule,
         cost=selection.ranked.cost.total_us * 1e-6,
     )
-    binary = binary_op(name, selection.kernel.ptx, selection.kernel.result.target, done.source)
+    binary = binary_op(f"{name}_binary", selection.kernel.ptx, selection.kernel.result.target, done.source)
     annotate_launch(binary, selection.kernel.launch, program.name)
     stream = StringIO()
     Printer(stream).print_op(ModuleOp([program_to_ir(program), chosen, binary]))

@@ -9,7 +9,6 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import click
 import typer
 from rich.console import Console
 
@@ -24,11 +23,14 @@ if TYPE_CHECKING:
 app = typer.Typer(
     name="prism",
     help="Find, prove, emit and check GPU kernels for tensor programs.",
-    no_args_is_help=True,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     add_completion=False,
 )
+
+
+# Typer brings a click of its own, or uses the one installed; this is its root of errors about the command line.
+_UsageError: Any = next(c for c in typer.BadParameter.__mro__ if c.__name__ == "ClickException")
 
 
 def _version(show: bool) -> None:
@@ -142,16 +144,17 @@ class _progress:
 
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; errors a user can cause are one line on standard error and exit code 1."""
+    given = sys.argv[1:] if arguments is None else arguments
     try:
-        app(args=arguments, standalone_mode=False)
+        app(args=given or ["--help"], standalone_mode=False)
     except PrismError as error:
         return _fail(str(error))
-    except click.ClickException as error:
-        return _fail(f"error: {error.format_message()}")
-    except (click.Abort, KeyboardInterrupt):
+    except _UsageError as error:
+        return _fail(f"error: {error.format_message()} (see prism --help)")
+    except (typer.Abort, KeyboardInterrupt):
         return _fail("error: interrupted; nothing was written")
-    except click.exceptions.Exit as leave:
-        return leave.exit_code
+    except typer.Exit as leave:
+        return int(leave.exit_code)
     return 0
 
 

@@ -44,7 +44,7 @@ def _lines(done: Compilation, output: Path, files: dict[str, str]) -> list[tuple
     lines += [
         (
             "checked" if k == 0 else "",
-            f"{a.input_set} inputs: error {a.error:.3g}, the source's own {a.source_error:.3g}, allowed {a.tolerance:.3g}",
+            f"{a.input_set} inputs: error {a.error:.3g} ({a.used:.0%} of what is allowed), the source's own {a.source_error:.3g}",
         )
         for k, a in enumerate(done.accuracy)
     ]

@@ -1,0 +1,97 @@
+"""How far off may emitted code be? A running error analysis of the program (Higham, "Accuracy and Stability", section 3.3).
+
+Every value carries a bound on the error of an evaluation that does arithmetic in f32, sums n terms with an error of about
+sqrt(n) units in the last place of their absolute sum, and rounds computed tiles to the program's narrowest type before a product
+(tensor cores take no wider operands). A graph found by the search orders the operations differently; the factor ``SLACK`` leaves
+room for that. The bound knows nothing of the emitted code or of the source's own errors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.fields import Reals
+from prism_mlir.graph.ops import Kind, Op, evaluate_op
+from prism_mlir.graph.program import Program
+
+F32_UNIT = 2.0**-24
+FUNCTION_UNITS = 8  # of f32: approximate exp, reciprocal and rsqrt err by 1 or 2 each, a chain by a few
+SLACK = 4.0
+
+F64 = NDArray[np.float64]
+
+
+def error_bounds(program: Program, views: Sequence[F64]) -> tuple[F64, ...]:
+    """Bounds on the absolute error of each output's elements, before output views, for inputs that are exact.
+
+    views: the program's input views in f64. A bound is infinite or NaN where the value is.
+    """
+    narrow = _narrowest(program)
+    values: list[F64] = list(views)
+    errors: list[F64] = [np.zeros_like(v) for v in values]
+    computed = [False] * len(values)
+    with np.errstate(all="ignore"):
+        for node in program.nodes:
+            a, e = [values[v] for v in node.operands], [errors[v] for v in node.operands]
+            if node.op.kind is Kind.MATMUL:
+                e = [x + narrow * abs(y) if computed[v] else x for x, y, v in zip(e, a, node.operands, strict=True)]
+            rank = a[0].ndim if a else 0
+            values.append(np.asarray(evaluate_op(node.op, a, rank, Reals())))
+            errors.append(_propagate(node.op, a, e, values[-1]))
+            computed.append(True)
+        return tuple(
+            SLACK * errors[o.value] + _unit(o.dtype) * (abs(values[o.value]) + SLACK * errors[o.value]) + _tiny(o.dtype)
+            for o in program.outputs
+        )
+
+
+def _unit(dtype: DType) -> float:
+    return float(2.0 ** -(dtype.mantissa_bits + 1))
+
+
+def _tiny(dtype: DType) -> float:
+    """Half of the smallest denormal: what rounding to zero may cost."""
+    return {DType.F16: 2.0**-25, DType.BF16: 2.0**-134, DType.F32: 2.0**-150}.get(dtype, 0.0)
+
+
+def _narrowest(program: Program) -> float:
+    dtypes = [i.dtype for i in program.inputs if i.dtype.is_float]
+    return max((_unit(d) for d in dtypes), default=F32_UNIT)
+
+
+def _propagate(op: Op, a: list[F64], e: list[F64], value: F64) -> F64:
+    match op.kind:
+        case Kind.MATMUL:
+            length = F32_UNIT * np.sqrt(a[0].shape[-1])
+            x, y = abs(a[0]), abs(a[1])
+            return np.asarray((x + e[0]) @ (y + e[1]) - x @ y + length * (x @ y))
+        case Kind.REDUCE:
+            assert op.dim is not None
+            if op.name == "reduce_max":
+                return np.asarray(e[0].max(axis=op.dim, keepdims=True))
+            own = F32_UNIT * np.sqrt(a[0].shape[op.dim]) * abs(a[0]).sum(axis=op.dim, keepdims=True)
+            return np.asarray(e[0].sum(axis=op.dim, keepdims=True) + own)
+        case Kind.UNARY:
+            assert op.fn is not None
+            moved = np.maximum(abs(op.fn(a[0] + e[0]) - value), abs(op.fn(a[0] - e[0]) - value))
+            return np.asarray(np.where(e[0] > 0, moved, 0.0) + FUNCTION_UNITS * F32_UNIT * abs(value))
+        case Kind.BINARY:
+            return _binary(op, a, e, value)
+        case Kind.CONSTANT:
+            return np.zeros_like(value)
+        case Kind.TRANSPOSE | Kind.RESHAPE:
+            return np.asarray(evaluate_op(op, e, a[0].ndim, Reals()))
+
+
+def _binary(op: Op, a: list[F64], e: list[F64], value: F64) -> F64:
+    own: Any = F32_UNIT * abs(value)
+    if op.name == "mul":
+        return np.asarray(abs(a[0]) * e[1] + abs(a[1]) * e[0] + e[0] * e[1] + own)
+    if op.name == "div":
+        return np.asarray((e[0] + abs(value) * e[1]) / np.maximum(abs(a[1]) - e[1], 0.0) + 2 * own)
+    return np.asarray(e[0] + e[1] + own)

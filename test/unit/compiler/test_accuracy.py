@@ -1,0 +1,105 @@
+"""The accuracy rule accepts what f32 arithmetic gives and nothing that is merely close."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+
+from prism_mlir.compiler.accuracy import Reference, compare, reduction_length, references
+from prism_mlir.compiler.input_sets import input_sets
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.examples import attention, rms_norm, rms_norm_mlp, swiglu
+from prism_mlir.graph.program import Program
+
+F16 = DType.F16
+
+
+def small(factory: Callable[..., Program]) -> Program:
+    return factory(8, 64, 32)
+
+
+def in_f32(program: Program, arguments: tuple[np.ndarray, ...]) -> np.ndarray:
+    """The program in NumPy's f32, rounded once to f16: what good code computes."""
+    values = [a.astype(np.float32) for a in arguments]
+    for node in program.nodes:
+        a = [values[v] for v in node.operands]
+        match node.op.name:
+            case "matmul":
+                out = a[0] @ a[1]
+            case "mul":
+                out = a[0] * a[1]
+            case "sum":
+                out = a[0].sum(axis=node.op.dim, keepdims=True)
+            case "unary":
+                assert node.op.fn is not None
+                out = node.op.fn(a[0].astype(np.float64)).astype(np.float32)
+        values.append(out)
+    with np.errstate(over="ignore"):
+        return values[program.outputs[0].value].astype(np.float16)
+
+
+@pytest.mark.parametrize("factory", [rms_norm, rms_norm_mlp, swiglu], ids=lambda f: f.__name__)
+def test_f32_arithmetic_passes_and_damage_does_not(factory: Callable[..., Program]) -> None:
+    program = small(factory)
+    length = reduction_length(program)
+    assert length == 64
+    for inputs in input_sets(program, seed=3):
+        good = in_f32(program, inputs.arguments)
+        (reference,) = references(program, inputs.arguments)
+        poor_source = np.zeros_like(good)  # a source that loses everything must not excuse the emitted code
+
+        def judged(value: np.ndarray, wanted: Reference = reference, source: np.ndarray = poor_source) -> bool:
+            return compare("t", "out", F16, value, source, wanted, length).ok
+
+        assert judged(good), inputs.name
+        finite = np.where(np.abs(reference.exact) < 6e4, np.abs(reference.exact), 0)
+        largest = np.unravel_index(np.argmax(finite), good.shape)
+        if abs(reference.exact[largest]) < 1e-6:
+            continue  # everything rounds to zero or to the last denormals
+        assert not judged(np.zeros_like(good)), inputs.name
+        off = good.copy()
+        off[largest] *= np.float16(1.02)
+        assert not judged(off), inputs.name
+        off[largest] = np.nan
+        assert not judged(off), inputs.name
+
+
+def test_emitted_code_must_not_be_worse_than_an_exact_source() -> None:
+    wanted = Reference(np.array([1.0, 2.0]), np.array([0.5, 0.5]))
+    exact = np.array([1.0, 2.0], np.float16)
+    assert compare("t", "o", F16, exact, exact, wanted, 1).ok
+    assert not compare("t", "o", F16, np.array([1.0, 2.01], np.float16), exact, wanted, 1).ok
+
+
+def test_infinite_results_must_be_infinite() -> None:
+    wanted = Reference(np.array([1e6, np.nan, 1.0]), np.array([np.inf, np.nan, 1e-3]))
+    right = np.array([np.inf, np.nan, 1.0], np.float16)
+    assert compare("t", "o", F16, right, right, wanted, 1).ok
+    assert compare("t", "o", F16, right, right, wanted, 1).special == 2
+    for wrong in ([65504, np.nan, 1.0], [-np.inf, np.nan, 1.0], [np.inf, 0.0, 1.0]):
+        assert not compare("t", "o", F16, np.array(wrong, np.float16), right, wanted, 1).ok
+
+
+def test_an_element_at_the_edge_of_the_type_may_fall_on_either_side() -> None:
+    """65519 rounds to 65504 and 65521 to infinity; with a bound of 4 both are right for 65519, and 60000 is not."""
+    wanted = Reference(np.array([65519.0]), np.array([4.0 + 16]))
+    source = np.array([65504], np.float16)
+    for value, ok in ((65504, True), (np.inf, True), (-np.inf, False), (60000, False)):
+        assert compare("t", "o", F16, np.array([value], np.float16), source, wanted, 1).ok is ok
+
+
+def test_reduction_length_is_the_longest_sum() -> None:
+    assert reduction_length(attention(2, 1024, 128)) == 1024
+    assert reduction_length(rms_norm(8, 4096, 128)) == 4096
+
+
+def test_input_sets_hold_what_their_names_say() -> None:
+    sets = {s.name: s.arguments[0].astype(np.float64) for s in input_sets(rms_norm(8, 64, 32), seed=1)}
+    assert set(sets) == {"random", "zeros", "one hot", "large", "tiny"}
+    assert (sets["zeros"][::2] == 0).all() and (sets["zeros"][1::2] != 0).any()
+    assert ((sets["one hot"] != 0).sum(axis=1) == 1).all()
+    assert np.abs(sets["large"]).max() > 60
+    smallest_normal = 2.0**-14
+    assert 0 < np.abs(sets["tiny"]).max() < smallest_normal

@@ -1,0 +1,188 @@
+"""``prism compile`` as a user runs it: files written whole or not at all, errors in one line, the same bytes every time."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.launch_info import LaunchInfo, Role
+from prism_mlir.runtime.ptx import Module
+from prism_mlir.tools.prism import main
+
+SOURCE = """
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0, 0)>
+func.func @scaled(%x: tensor<16x64xf16>, %w: tensor<64x32xf16>, %v: tensor<16x1xf16>) -> tensor<16x32xf16> {
+  %zero = arith.constant 0.0 : f32
+  %e0 = tensor.empty() : tensor<16x32xf32>
+  %f0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<16x64xf16>, tensor<64x32xf16>) outs(%f0 : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %e1 = tensor.empty() : tensor<16x32xf16>
+  %r = linalg.generic {indexing_maps = [#map, #row, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %v : tensor<16x32xf32>, tensor<16x1xf16>) outs(%e1 : tensor<16x32xf16>) {
+  ^bb0(%a: f32, %b: f16, %out: f16):
+    %b32 = arith.extf %b : f16 to f32
+    %c = arith.mulf %a, %b32 : f32
+    %d = arith.truncf %c : f32 to f16
+    linalg.yield %d : f16
+  } -> tensor<16x32xf16>
+  return %r : tensor<16x32xf16>
+}
+"""
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("in") / "scaled.mlir"
+    path.write_text(SOURCE)
+    return path
+
+
+@pytest.fixture(scope="module")
+def compiled(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    output = tmp_path_factory.mktemp("out") / "scaled"
+    assert main(["compile", str(source), "-o", str(output), "-q"]) == 0
+    return output
+
+
+def test_the_files_are_there(compiled: Path) -> None:
+    assert sorted(p.name for p in compiled.iterdir()) == ["launch.json", "report.json", "scaled.mlir", "scaled.ptx"]
+
+
+def test_the_written_files_alone_suffice_to_run_the_kernel(compiled: Path) -> None:
+    launch = LaunchInfo.from_dict(json.loads((compiled / "launch.json").read_text()))
+    (kernel,) = launch.kernels
+    rng = np.random.default_rng(0)
+    given = [rng.normal(size=s).astype(np.float16) for s in ((16, 64), (64, 32), (16, 1))]
+    out = np.zeros((16, 32), np.float16)
+    assert all(a.dtype is DType.F16 and a.alignment == 16 for a in kernel.arguments)
+    args = [out if a.role is Role.OUTPUT else given[a.index] for a in kernel.arguments]
+    Module.load(compiled / kernel.ptx).kernel(kernel.entry).run(
+        grid=kernel.grid, block=kernel.block, args=args, shared_bytes=kernel.shared_bytes
+    )
+    x, w, v = (g.astype(np.float64) for g in given)
+    np.testing.assert_allclose(out.astype(np.float64), (x @ w) * v, atol=2**-9 * np.abs((x @ w) * v).max())
+
+
+def test_the_report_tells_the_whole_story(compiled: Path) -> None:
+    report = json.loads((compiled / "report.json").read_text())
+    counts = report["funnel"]["counts"]
+    assert counts["proved"] + counts["refuted"] + counts["unknown"] == counts["mappings"] > 0
+    assert report["verdict"]["status"] == "proved"
+    assert all(row["ok"] for row in report["accuracy"])
+    assert {"funnel", "schedule", "cost", "versions", "seconds", "seed", "limits"} <= set(report)
+
+
+def test_the_final_ir_reads_back(compiled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    from prism_mlir.tools.prism_opt import main as prism_opt
+
+    assert prism_opt([str(compiled / "scaled.mlir")]) == 0
+    text = capsys.readouterr().out
+    assert "sgraph.program @scaled" in text
+    assert "gpu.binary" in text
+
+
+def test_same_input_same_bytes(source: Path, compiled: Path, tmp_path: Path) -> None:
+    again = tmp_path / "again"
+    assert main(["compile", str(source), "-o", str(again), "-q"]) == 0
+    for name in ("scaled.ptx", "launch.json", "scaled.mlir"):
+        assert (again / name).read_bytes() == (compiled / name).read_bytes(), name
+    first, second = (json.loads((d / "report.json").read_text()) for d in (compiled, again))
+    del first["seconds"], second["seconds"]
+    assert first == second
+
+
+BROKEN = {
+    "empty": (b"", "1:1"),
+    "binary": (bytes(range(256)) * 8, ""),
+    "text": (b"this is not MLIR\n", "1:1"),
+    "unclosed": (SOURCE.encode()[:400], ""),
+    "no function": (b"module {}\n", "1:1"),
+    "dynamic": (b"func.func @f(%x: tensor<?x4xf16>) -> tensor<?x4xf16> { return %x : tensor<?x4xf16> }\n", "1:"),
+    "zero": (b"func.func @f(%x: tensor<0x4xf16>) -> tensor<0x4xf16> { return %x : tensor<0x4xf16> }\n", ""),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_one_located_line_and_writes_nothing(
+    name: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    content, place = BROKEN[name]
+    path, output = tmp_path / "broken.mlir", tmp_path / "out"
+    path.write_bytes(content)
+    assert main(["compile", str(path), "-o", str(output)]) == 1
+    captured = capfd.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.startswith(f"{path}:{place}")
+    assert "error: " in captured.err
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["broken.mlir"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["compile"], "Missing argument"),
+        (["compile", "no-such-file.mlir", "-o", "out"], "no-such-file.mlir"),
+        (["compile", "{source}"], "Missing option"),
+        (["compile", "{source}", "-o", "out", "--target", "sm_12"], "sm_12"),
+        (["compile", "{source}", "-o", "out", "--limit", "speed=3"], "known: operators"),
+        (["compile", "{source}", "-o", "out", "--limit", "operators=many"], "needs a number"),
+        (["compile", "{source}", "-o", "out", "--limit", "grid_dims=7"], "out of range"),
+        (["compile", "{source}", "-o", "out", "--limit", "operators=1"], "no proved graph"),
+        (["compile", "{source}", "-o", "out", "--function", "other"], "no function @other"),
+        (["compile", "{source}", "-o", "out", "--profile"], "no CUDA driver found"),
+        (["compile", "{source}", "-o", "{source}/out"], "cannot write to"),
+        (["frobnicate"], "No such command"),
+    ],
+)
+def test_a_bad_command_line_is_one_line(
+    arguments: list[str],
+    message: str,
+    source: Path,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main([a.replace("{source}", str(source)) for a in arguments]) == 1
+    captured = capfd.readouterr()
+    assert message in captured.err
+    assert captured.err.count("\n") == 1
+    assert not list(tmp_path.iterdir())
+
+
+def test_an_existing_folder_keeps_its_other_files(source: Path, compiled: Path, tmp_path: Path) -> None:
+    output = tmp_path / "out"
+    output.mkdir()
+    (output / "mine.txt").write_text("keep")
+    assert main(["compile", str(source), "-o", str(output), "-q", "--no-check"]) == 0
+    assert (output / "mine.txt").read_text() == "keep"
+    assert (output / "scaled.ptx").read_bytes() == (compiled / "scaled.ptx").read_bytes()
+    assert not [p for p in tmp_path.iterdir() if p.name.startswith(".")]
+
+
+def test_profile_lets_the_driver_decide(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """With a driver that answers, the report holds measured times and the fastest is chosen."""
+    from contextlib import contextmanager
+
+    from prism_mlir.tools import prism
+
+    times = iter([9.0, 7.0, 3.0, 5.0, 8.0, 8.0, 8.0, 8.0])
+
+    @contextmanager
+    def prepare(kernel):  # type: ignore[no-untyped-def]
+        us = next(times)
+        yield type("Timer", (), {"run_once": staticmethod(lambda rotation: us)})
+
+    monkeypatch.setattr(prism, "gpu_timer", lambda: prepare)
+    assert main(["compile", str(source), "-o", str(tmp_path / "out"), "--profile"]) == 0
+    assert "measured 3.0 us" in capsys.readouterr().out
+    report = json.loads((tmp_path / "out" / "report.json").read_text())
+    assert [row["us"] for row in report["profile"]] == [3.0, 5.0, 7.0, 8.0, 8.0, 8.0, 8.0, 9.0]
