@@ -10,7 +10,6 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prism_mlir.runtime.ptx import ops as _ops
 from prism_mlir.runtime.ptx.checks import Checks
 from prism_mlir.runtime.ptx.checks.cross_block import BlockShadow
 from prism_mlir.runtime.ptx.checks.race import SharedShadow, SyncClock
@@ -26,7 +25,6 @@ from prism_mlir.runtime.ptx.specials import SPECIALS
 from prism_mlir.runtime.ptx.state import State
 from prism_mlir.runtime.ptx.types import Array
 
-TABLE_FILLED = _ops.__name__  # importing the package fills the instruction table
 LANES_PER_BATCH = 8192
 SHARED_PER_BATCH = 1 << 27
 Arg = npt.NDArray[Any] | int | float | np.generic | bytes

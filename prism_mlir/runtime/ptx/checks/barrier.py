@@ -13,9 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_mlir.runtime.ptx.checks.report import Site, report
-from prism_mlir.runtime.ptx.decode import Control
 from prism_mlir.runtime.ptx.errors import CheckError
 from prism_mlir.runtime.ptx.state import WARP, State
+from prism_mlir.runtime.ptx.table import Control
 
 Lanes = npt.NDArray[np.bool_]
 

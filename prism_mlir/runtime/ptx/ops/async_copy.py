@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import Access, Context, Made, op
 from prism_mlir.runtime.ptx.memory import CELL
 from prism_mlir.runtime.ptx.ops.loads import address, addresses, pick
 from prism_mlir.runtime.ptx.program import IntImm, Not, Reg
 from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.table import Access, Context, Made, op
 from prism_mlir.runtime.ptx.types import SCALARS
 
 _HINTS = ("L2::64B", "L2::128B", "L2::256B", "L2::cache_hint")

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import Access, Context, Made, op
 from prism_mlir.runtime.ptx.numerics import bf16_to_f32, f32_to_bf16
 from prism_mlir.runtime.ptx.ops.bits import U32
 from prism_mlir.runtime.ptx.ops.loads import (
@@ -20,6 +19,7 @@ from prism_mlir.runtime.ptx.ops.loads import (
     spread_out,
 )
 from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.table import Access, Context, Made, op
 from prism_mlir.runtime.ptx.types import Array, Scalar
 
 _OPS = ("add", "exch", "cas", "min", "max", "inc", "dec", "and", "or", "xor")

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import Context, Made, op, pure, pure_run
 from prism_mlir.runtime.ptx.program import IntImm
+from prism_mlir.runtime.ptx.table import Context, Made, op, pure, pure_run
 from prism_mlir.runtime.ptx.types import SCALARS, UNSIGNED, Array, Scalar
 
 U32 = SCALARS["u32"]

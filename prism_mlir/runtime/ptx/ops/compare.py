@@ -6,10 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import PRED, Context, Made, assign, op
 from prism_mlir.runtime.ptx.numerics import bf16_to_f32, flush32
 from prism_mlir.runtime.ptx.program import Operand, Pair
 from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.table import PRED, Context, Made, assign, op
 from prism_mlir.runtime.ptx.types import Array, Scalar
 
 Test = Callable[[Array, Array], Array]

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import PRED, Context, Control, Made, assign, op
 from prism_mlir.runtime.ptx.errors import TrapError
 from prism_mlir.runtime.ptx.program import Sym
 from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.table import PRED, Context, Control, Made, assign, op
 from prism_mlir.runtime.ptx.types import SCALARS
 
 U32 = SCALARS["u32"]

@@ -6,8 +6,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import Context, Made, op, pure, pure_run
 from prism_mlir.runtime.ptx.numerics import bf16_to_f32, directed, f32_to_bf16, flush32, narrow_bits, odd64_to_f32
+from prism_mlir.runtime.ptx.table import Context, Made, op, pure, pure_run
 from prism_mlir.runtime.ptx.types import UNSIGNED, Array, Scalar
 
 F32 = np.dtype(np.float32)

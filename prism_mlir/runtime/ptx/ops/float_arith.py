@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import Context, Made, pure
 from prism_mlir.runtime.ptx.numerics import (
     add_odd,
     directed,
@@ -20,6 +19,7 @@ from prism_mlir.runtime.ptx.numerics import (
     two_sum_error,
 )
 from prism_mlir.runtime.ptx.ops.half_arith import half_minmax, half_negabs
+from prism_mlir.runtime.ptx.table import Context, Made, pure
 from prism_mlir.runtime.ptx.types import Array
 
 Typed = Callable[..., Array]

@@ -9,8 +9,8 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import Context, Made, pure
 from prism_mlir.runtime.ptx.numerics import bf16_to_f32, f32_to_bf16, fma_odd32, minmax, odd64_to_f32
+from prism_mlir.runtime.ptx.table import Context, Made, pure
 from prism_mlir.runtime.ptx.types import Array, Scalar
 
 Halves = Callable[..., Array]

@@ -8,11 +8,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import Context, Made, assign, op, pure
 from prism_mlir.runtime.ptx.ops.float_arith import float_binary, float_fma, float_minmax, float_negabs
 from prism_mlir.runtime.ptx.ops.half_arith import half_op
 from prism_mlir.runtime.ptx.ops.special_math import float_div
 from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.table import Context, Made, assign, op, pure
 from prism_mlir.runtime.ptx.types import SCALARS, SIGNED, UNSIGNED, Array, Scalar
 
 Bits = Callable[..., Array]

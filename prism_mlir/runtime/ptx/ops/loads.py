@@ -10,10 +10,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from prism_mlir.runtime.ptx.checks.report import Site, report
-from prism_mlir.runtime.ptx.decode import Access, Context, Made, assign, op
 from prism_mlir.runtime.ptx.memory import CELL, LOCAL_WINDOW, REGION_BASE, SHARED_WINDOW, WINDOW, Arena, GlobalMemory
 from prism_mlir.runtime.ptx.program import Addr, Operand, Reg, Sym, Vec
 from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.table import Access, Context, Made, assign, op
 from prism_mlir.runtime.ptx.types import SCALARS, Array, Scalar
 
 SPACES = ("global", "shared", "local", "const", "param")

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import PRED, Context, Made, assign, op, pure, pure_run
 from prism_mlir.runtime.ptx.memory import LOCAL_WINDOW, PARAM_WINDOW, REGION_BASE, SHARED_WINDOW, WINDOW
 from prism_mlir.runtime.ptx.program import Operand, Reg, Vec
 from prism_mlir.runtime.ptx.specials import CLOCKS
 from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.table import PRED, Context, Made, assign, op, pure, pure_run
 from prism_mlir.runtime.ptx.types import SCALARS, UNSIGNED, Array
 
 U64 = SCALARS["u64"]

@@ -10,9 +10,9 @@ from collections.abc import Callable
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import Context, Made, op, pure
 from prism_mlir.runtime.ptx.numerics import add_odd, bf16_to_f32, directed, f32_to_bf16, flush32
 from prism_mlir.runtime.ptx.ops.half_arith import from_float, to_f32
+from prism_mlir.runtime.ptx.table import Context, Made, op, pure
 from prism_mlir.runtime.ptx.types import SCALARS, Array, Scalar
 
 Typed = Callable[..., Array]

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from prism_mlir.runtime.ptx.decode import Access, Context, Made, assign, op
 from prism_mlir.runtime.ptx.memory import SHARED_WINDOW
 from prism_mlir.runtime.ptx.numerics import bf16_to_f32
 from prism_mlir.runtime.ptx.ops.loads import address, addresses
 from prism_mlir.runtime.ptx.program import Operand, Vec
 from prism_mlir.runtime.ptx.state import WARP, Mask, State
+from prism_mlir.runtime.ptx.table import Access, Context, Made, assign, op
 from prism_mlir.runtime.ptx.types import SCALARS, Array
 
 B32 = SCALARS["b32"]

@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from prism_mlir.runtime.ptx.checks.report import Site, report
-from prism_mlir.runtime.ptx.decode import PRED, Context, Made, assign, op
 from prism_mlir.runtime.ptx.program import Pair
 from prism_mlir.runtime.ptx.state import WARP, Mask, State
+from prism_mlir.runtime.ptx.table import PRED, Context, Made, assign, op
 from prism_mlir.runtime.ptx.types import SCALARS, Array
 
 U32 = SCALARS["u32"]
