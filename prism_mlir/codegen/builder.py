@@ -164,6 +164,11 @@ class Builder:
             result = self.both(result, condition)
         return result
 
+    def negate(self, condition: Bool) -> Bool:
+        if isinstance(condition, bool):
+            return not condition
+        return self.pure(f"arith.xori {condition}, {self.pure('arith.constant true')} : i1")
+
     def choose(self, condition: Bool, a: Int, b: Int) -> Int:
         if isinstance(condition, bool):
             return a if condition else b

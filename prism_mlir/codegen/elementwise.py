@@ -26,6 +26,9 @@ _FUNCTIONS = {
     sympy.sin: "sin",
     sympy.cos: "cos",
 }
+_CONTRACT = (
+    "fastmath<contract>"  # lets a product and a sum become one fused operation, which rounds once instead of twice
+)
 _BINARY = {"add": "addf", "sub": "subf", "mul": "mulf", "max": "maximumf", "min": "minimumf"}
 _LARGEST_POWER = 8  # integer powers up to this one are written as products
 
@@ -62,7 +65,8 @@ class Arithmetic:
         return self.builder.pure(f"math.fma {a}, {b}, {c} : f32")
 
     def _two(self, name: str, a: str, b: str) -> str:
-        return self.builder.pure(f"arith.{name} {a}, {b} : f32")
+        flags = f" {_CONTRACT}" if name in ("addf", "subf", "mulf") else ""
+        return self.builder.pure(f"arith.{name} {a}, {b}{flags} : f32")
 
     def _call(self, name: str, x: str, flags: str = "") -> str:
         return self.builder.pure(f"math.{name} {x}{' ' + flags if flags else ''} : f32")

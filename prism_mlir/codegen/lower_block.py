@@ -8,13 +8,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
+from prism_mlir.codegen.accumulate import accumulate, add_to_registers, start_accumulator
 from prism_mlir.codegen.builder import Int
 from prism_mlir.codegen.kernel_state import GlobalTensor, KernelState
 from prism_mlir.codegen.layout import spread_of
 from prism_mlir.codegen.matmul import check_registers, multiply
+from prism_mlir.codegen.operands import spill, write_operand
 from prism_mlir.codegen.pipeline import TileCopy, commit, issue_copy, plan_copy, wait
 from prism_mlir.codegen.reduction import RowReduction, add_partials, finish_partials, reduce_tile, start_partials
-from prism_mlir.codegen.tile_values import accumulate, add_to_registers, save, spill, start_accumulator, write_operand
+from prism_mlir.codegen.save import save
 from prism_mlir.graph.block import Accum, Load, Stage
 from prism_mlir.graph.footprint import Phase, is_matmul, is_reduction
 from prism_mlir.graph.mapping import Mapping

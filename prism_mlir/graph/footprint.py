@@ -221,6 +221,21 @@ def moves(block: BlockGraph, root: int) -> bool:
     return op.kind in (Kind.TRANSPOSE, Kind.RESHAPE) or any(moves(block, v) for v in block.nodes[root].operands)
 
 
+def common_spread(
+    block: BlockGraph, tiles: Sequence[Shape], held: MappingABC[int, Product], root: int
+) -> Product | None:
+    """The product in whose distribution over threads an expression can be evaluated, its leaves in ``held`` from registers.
+
+    ``None`` where no leaf is in registers, or where they hold other elements than the expression needs.
+    """
+    products = [held[v] for v in leaves(block, root) if v in held]
+    if not products or len({p.registers for p in products}) != 1 or moves(block, root):
+        return None
+    *lead, m, n = tiles[root]
+    first = products[0]
+    return first if (prod(lead), m, n) == (first.batch, first.m, first.n) else None
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """A place where an expression is evaluated.
@@ -358,13 +373,7 @@ class _Placer:
                 self.spilled.update(held)
 
     def spread_of(self, root: int) -> Product | None:
-        """The distribution in which an expression can be evaluated from registers; ``None`` where there is none."""
-        held = [self.held[v] for v in leaves(self.block, root) if v in self.held]
-        if not held or len({h.registers for h in held}) != 1 or moves(self.block, root):
-            return None
-        first = held[0]
-        *lead, m, n = self.tiles[root]
-        return first if (prod(lead), m, n) == (first.batch, first.m, first.n) else None
+        return common_spread(self.block, self.tiles, self.held, root)
 
     def _load_order(self, node: int) -> tuple[int, ...]:
         op = self.block.nodes[node].op

@@ -1,4 +1,4 @@
-"""Layouts in shared memory: every element has a place of its own, and ldmatrix finds eight rows in eight different bank groups."""
+"""Layouts in shared memory: every element has a place of its own, and ldmatrix finds eight rows in eight bank groups."""
 
 from __future__ import annotations
 
