@@ -25,7 +25,7 @@ from prism_mlir.runtime.ptx.specials import SPECIALS
 from prism_mlir.runtime.ptx.state import State
 from prism_mlir.runtime.ptx.types import Array
 
-LANES_PER_BATCH = 8192
+LANES_PER_BATCH = 16384
 SHARED_PER_BATCH = 1 << 27
 Arg = npt.NDArray[Any] | int | float | np.generic | bytes
 Triple = tuple[int, int, int]
@@ -33,9 +33,16 @@ Triple = tuple[int, int, int]
 
 @dataclass(frozen=True, slots=True)
 class RunResult:
-    """What a launch gives back: the counters. Results are in the arrays that were passed."""
+    """What a launch gives back; results are in the arrays that were passed.
+
+    Attributes:
+        counters: what a profiler would count.
+        unwritten: for each argument declared an output of which some bytes were never written, how many (empty when the
+            ``uninitialised`` check is off). A kernel that should fill its output and does not is wrong without breaking any rule.
+    """
 
     counters: Counters
+    unwritten: Mapping[int, int]
 
 
 class Module:
@@ -149,7 +156,7 @@ class KernelHandle:
         )
         counters = Counters(detailed=detailed_counters)
         launch.run(counters, max_steps, lanes_per_batch)
-        return RunResult(counters)
+        return RunResult(counters, launch.unwritten())
 
     @property
     def uses(self) -> Uses:
@@ -313,6 +320,20 @@ class _Launch:
             written = buffer.writable and found.may_write(names)
             if id(buffer) in poisoned or (written and self.checks.cross_block):
                 buffer.shadow = BlockShadow(buffer, found.cell(names), id(buffer) in poisoned)
+
+    def unwritten(self) -> dict[int, int]:
+        """Bytes of each output that no block has written."""
+        missing: dict[int, int] = {}
+        for i, buffer in self.buffer_of_param.items():
+            if buffer.shadow is not None and buffer.shadow.poisoned and self.checks.uninitialised:
+                empty = np.flatnonzero(buffer.shadow.writer == 0)
+                bytes_left = sum(
+                    min(buffer.shadow.cell_bytes, buffer.size - int(c) * buffer.shadow.cell_bytes) for c in empty[-1:]
+                )
+                bytes_left += max(0, empty.size - 1) * buffer.shadow.cell_bytes
+                if bytes_left:
+                    missing[i] = bytes_left
+        return missing
 
     # -- batches --------------------------------------------------------------------------------------------------
 

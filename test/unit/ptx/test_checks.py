@@ -305,6 +305,13 @@ def test_atomics_of_many_blocks_are_fine_but_not_with_plain_reads() -> None:
     launch(kernel("red.global.add.u32 [%rd1], 1; ld.relaxed.gpu.global.b32 %r3, [%rd1]; ret;"), [out(1)], grid=4)
 
 
+def test_outputs_that_stay_unwritten_are_counted() -> None:
+    body = "setp.ge.u32 %p1, %r1, {n}; @%p1 ret; mad.wide.u32 %rd1, %r1, 4, %rd1; st.global.b32 [%rd1], %r1; ret;"
+    assert launch(kernel(body.format(n=60)), [out()], block=64, outputs={0}).unwritten == {0: 16}
+    assert launch(kernel(body.format(n=64)), [out()], block=64, outputs={0}).unwritten == {}
+    assert launch(kernel(body.format(n=60)), [out()], block=64).unwritten == {}
+
+
 def test_same_array_passed_twice_is_one_buffer() -> None:
     body = """ld.param.u64 %rd2, [p1]; mov.u32 %r2, %ctaid.x; mad.lo.u32 %r3, %r2, 32, %r1; xor.b32 %r4, %r3, 32;
       mad.wide.u32 %rd3, %r4, 4, %rd1; ld.global.b32 %r5, [%rd3]; mad.wide.u32 %rd4, %r3, 4, %rd2;

@@ -143,12 +143,10 @@ class SharedShadow:
         """A cp.async to ``cell`` starts: check it as a store and mark the cells as pending."""
         self.check_write(st, site, cell, lane)
         stamp = self._stamp(st, site, lane, False)
+        mark = -stamp if st.checks.async_copy else stamp
+        self.w[cell] = mark
         if st.checks.race:
-            before = self.w.take(cell, mode="wrap")
-            self.w[cell] = stamp
-            self._double_write(st, site, cell, lane, stamp, None)
-            self.w[cell] = before
-        self.w[cell] = -stamp if st.checks.async_copy else stamp
+            self._double_write(st, site, cell, lane, mark, None)
 
     def land(self, st: State, site: Site, cell: Index, lane: Index | None) -> None:
         """The issuing threads have waited: the copy is an ordinary store of theirs, made now."""
@@ -245,12 +243,12 @@ class SharedShadow:
         winners = self.w.take(cell, mode="wrap")
         lost = np.flatnonzero(winners != stamp)
         if lost.size and kept is not None:
-            other_warp = (winners[lost] & THREAD) // 32 != (stamp[lost] & THREAD) // 32
+            other_warp = (np.abs(winners[lost]) & THREAD) // 32 != (np.abs(stamp[lost]) & THREAD) // 32
             lost = lost[other_warp | ~kept(lost)]
         if not lost.size:
             return
         i = int(lost[0])
-        winner = int(self.w[cell[i]])
+        winner = abs(int(self.w[cell[i]]))
         raise report(
             st,
             "race",
