@@ -1,4 +1,5 @@
-"""lit: the tests beside their FileCheck lines. `lit -sv test` runs them all; a test that needs an optional part is skipped by name."""
+# ruff: noqa: F821  (lit provides `config`)
+"""lit: the tests beside their FileCheck lines, `lit -sv test`. A test that needs an optional part is skipped by name."""
 
 import importlib.util
 import os

@@ -13,6 +13,7 @@ from xdsl.printer import Printer
 from xdsl.rewriter import Rewriter
 
 from prism_mlir.dialects.sgraph.bridge import program_to_ir
+from prism_mlir.dialects.sgraph.program_ops import ProgramOp
 from prism_mlir.frontend.import_linalg import import_module
 from prism_mlir.frontend.upstream import read_module
 from prism_mlir.graph.errors import InputError, Location
@@ -61,12 +62,16 @@ class SgraphImportPass(PrismPass):
 
     def rewrite(self, ctx: Context, op: ModuleOp) -> None:
         functions = [inner for inner in op.body.block.ops if inner.name == "func.func" and isinstance(inner, FuncOp)]
-        if not functions:
-            return
         bodies = {f.sym_name.data: f for f in functions if not f.is_declaration}
         if self.function is not None and self.function not in bodies:
             known = ", ".join(f"@{name}" for name in bodies) or "none"
             raise InputError(f"no function @{self.function}", location_of(op), f"there is: {known}")
+        if not bodies and not any(isinstance(inner, ProgramOp) for inner in op.body.block.ops):
+            raise InputError(
+                "no function with a body to import", location_of(op), "give a func.func of linalg operations"
+            )
+        if not functions:
+            return
         place = location_of(functions[0]) or Location("<module>")
         upstream = read_module(_generic_text(op), place.file)
         for function in functions:

@@ -51,7 +51,7 @@ class SgraphToGpuPass(PrismPass):
     ```mlir
     sgraph.program @p ...
     "gpu.module"() <{sym_name = "g"}> ({
-      "gpu.func"() <{...}> ({ ... "nvgpu.mma.sync"(...) ... }) : () -> ()
+      "gpu.func"() <{...}> ({ ... "nvvm.mma.sync"(...) ... }) : () -> ()
     }) {sgraph.implements = @p, sgraph.launch = "{...}"} : () -> ()
     ```
     """

@@ -13,12 +13,14 @@ from collections.abc import Sequence
 from io import StringIO
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.func import Func
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 
+from prism_mlir.dialects.sgraph import SGRAPH
 from prism_mlir.dialects.sgraph.block_ops import LoadOp
 from prism_mlir.dialects.sgraph.graph_ops import GraphOp
 from prism_mlir.dialects.sgraph.program_ops import ProgramOp
@@ -67,16 +69,34 @@ def read_ir(text: str, filename: str, ctx: Context) -> ModuleOp:
         return _guarded(LocatedParser(ctx, text, filename), filename)
     handed = read_module(_to_generic(text, spans, filename, ctx), filename).text
     try:
-        module = Parser(ctx, handed, filename).parse_module()
-        _restore_names(module)
-        return module
-    except ParseError as error:
-        found = error.span.text[:40]
-        raise UnsupportedError(
-            f"xDSL cannot read what upstream MLIR made of the file: {error.msg} near '{found}'", Location(filename)
-        ) from None
+        module = _parse_handed(handed, filename, ctx)
+    except ParseError:
+        try:
+            module = _parse_handed(handed, filename, _plain())
+        except ParseError as error:
+            found = error.span.text[:40]
+            raise UnsupportedError(
+                f"xDSL cannot read what upstream MLIR made of the file: {error.msg} near '{found}'", Location(filename)
+            ) from None
+    _restore_names(module)
+    return module
+
+
+def _parse_handed(text: str, filename: str, ctx: Context) -> ModuleOp:
+    """The module that upstream handed over in generic form. Raises ``ParseError`` where xDSL refuses what upstream took."""
+    try:
+        return Parser(ctx, text, filename).parse_module()
     except RecursionError:
         raise LimitError("the module is nested too deeply", Location(filename, 1, 1), "flatten the input") from None
+
+
+def _plain() -> Context:
+    """A context that leaves all dialects but functions and ours to upstream, whose ops it carries unread."""
+    plain = Context(allow_unregistered=True)
+    plain.load_dialect(Builtin)
+    plain.load_dialect(Func)
+    plain.load_dialect(SGRAPH)
+    return plain
 
 
 def _restore_names(module: ModuleOp) -> None:
