@@ -417,13 +417,23 @@ def test_adding_something_without_the_factor_keeps_the_shift() -> None:
     assert exponentials(agree(text.done(text.map(body, (e, "mk"), (total, "m"))))) == [None]
 
 
-def test_a_shift_that_is_not_the_maximum_of_its_own_row_stays() -> None:
+def test_adding_a_tensor_without_the_factor_keeps_the_shift() -> None:
+    text = Text([3, 4], [3])
+    e, _ = shifted(text)
+    total = text.reduce(e, "mk", "m")
+    body = "%s = arith.addf %x1, %x2 :t\n %r = arith.divf %x0, %s :t"
+    program = agree(text.done(text.map(body, (e, "mk"), (total, "m"), ("%a1", "m"))))
+    assert exponentials(program) == [None]
+
+
+@pytest.mark.parametrize("over", ["m", "k"])
+def test_a_shift_that_is_not_the_maximum_of_its_own_row_stays(over: str) -> None:
     text = Text([4, 4])
     top = text.reduce("%a0", "km", "m", "maximumf")  # maxima of columns, used for rows
     body = "%d = arith.subf %x0, %x1 :t\n %r = math.exp %d :t"
     e = text.map(body, ("%a0", "mk"), (top, "m"))
-    total = text.reduce(e, "mk", "m")
-    program = agree(text.done(text.map("%r = arith.divf %x0, %x1 :t", (e, "mk"), (total, "m"))))
+    total = text.reduce(e, "mk", over)
+    program = agree(text.done(text.map("%r = arith.divf %x0, %x1 :t", (e, "mk"), (total, over))))
     assert exponentials(program) == [None]
 
 
