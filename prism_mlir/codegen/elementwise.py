@@ -1,8 +1,8 @@
 """Scalar arithmetic: bodies of unary operators and the binary operators, on f32 values.
 
 ``math`` operations reach PTX through the device library that upstream embeds; with ``fast`` the exponential is the hardware's
-``ex2.approx`` (2 ulp, after one multiplication) and division is ``div.approx`` or ``rcp.approx`` (2 ulp), which is far below the
-rounding of a 16-bit result. Kernels with f32 results use the accurate forms.
+``ex2.approx`` (2 ulp, after one multiplication) and division is ``div.full`` (2 ulp) or ``rcp.approx`` (1 ulp), which is far below
+the rounding of a 16-bit result. Kernels with f32 results use the accurate forms.
 """
 
 from __future__ import annotations
@@ -59,7 +59,14 @@ class Arithmetic:
         return self.builder.f32({"sum": 0.0, "max": float("-inf")}[monoid])
 
     def divide(self, a: str, b: str) -> str:
-        return self.builder.pure(f"arith.divf {a}, {b}{' fastmath<afn>' if self.fast else ''} : f32")
+        if not self.fast:
+            return self.builder.pure(f"arith.divf {a}, {b} : f32")
+        # div.approx would be wrong for divisors above 2**126 (PTX ISA, "div"); div.full is as fast nearly, and right for all.
+        return self.builder.pure(f'llvm.call_intrinsic "llvm.nvvm.div.full"({a}, {b}) : (f32, f32) -> f32')
+
+    def reciprocal(self, a: str) -> str:
+        flags = " fastmath<afn>" if self.fast else ""
+        return self.builder.pure(f"arith.divf {self.builder.f32(1.0)}, {a}{flags} : f32")
 
     def fma(self, a: str, b: str, c: str) -> str:
         return self.builder.pure(f"math.fma {a}, {b}, {c} : f32")
@@ -111,16 +118,18 @@ class Arithmetic:
     def _product(self, factors: Any, x: str) -> str:
         below = [f for f in factors if _is_divisor(f)]
         above = [f for f in factors if not _is_divisor(f)]
-        numerator = self._fold("mulf", above, x) if above else self.builder.f32(1.0)
         if not below:
-            return numerator
-        return self.divide(numerator, self._fold("mulf", [f.base**-f.exp for f in below], x))
+            return self._fold("mulf", above, x)
+        denominator = self._fold("mulf", [f.base**-f.exp for f in below], x)
+        if not above:
+            return self.reciprocal(denominator)
+        return self.divide(self._fold("mulf", above, x), denominator)
 
     def _power(self, base: Any, exponent: Any, x: str) -> str:
         if exponent == sympy.Rational(-1, 2):
             return self._call("rsqrt", self._expression(base, x))
         if exponent.is_number and exponent.is_negative:
-            return self.divide(self.builder.f32(1.0), self._expression(base**-exponent, x))
+            return self.reciprocal(self._expression(base**-exponent, x))
         if exponent == sympy.Rational(1, 2):
             return self._call("sqrt", self._expression(base, x))
         value = self._expression(base, x)

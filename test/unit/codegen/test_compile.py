@@ -145,6 +145,16 @@ def test_graphs_that_have_no_code(build: object, error: type[PrismError], messag
         lower(SMALL, build(SMALL), SCHEDULE)
 
 
+def test_a_shift_that_import_dropped_is_not_forgotten() -> None:
+    """exp(x) without its shift overflows where the program does not: better no code than wrong code."""
+    program = attention(2, 64, 32)
+    nodes = (program.nodes[0], replace(program.nodes[1], shift=2), *program.nodes[2:])
+    schedule = Schedule.of({"x": 2, "i": 2}, 2, 2)
+    for action in (lower, feasible):
+        with pytest.raises(UnsupportedError, match="shifts by its maximum"):
+            action(replace(program, nodes=nodes), attention_late(program), schedule)
+
+
 def test_element_types_that_have_no_code() -> None:
     program = with_dtype(SMALL, DType.F64)
     with pytest.raises(ScheduleError, match="no code for tensors of f64"):

@@ -85,7 +85,7 @@ def test_function(results: tuple[np.ndarray, np.ndarray], k: int) -> None:
 
 def test_special_values() -> None:
     """IEEE rules at the edges, also with approximate division: a sigmoid saturates, a reciprocal of zero is infinite."""
-    x = np.array([0.0, np.inf, -np.inf, np.nan, -100.0, 100.0] + [1.0] * 26, dtype=np.float32)
+    x = np.array([0.0, np.inf, -np.inf, np.nan, -100.0, 100.0, -87.5, 2.0**127, 3e38] + [1.0] * 23, dtype=np.float32)
     got = dict(zip(FUNCTIONS, run(compile_all(True), x), strict=True))
     assert got["1/x"][0] == math.inf and got["1/x"][1] == 0
     assert got["exp(x)"][1] == math.inf and got["exp(x)"][2] == 0
@@ -94,6 +94,11 @@ def test_special_values() -> None:
     assert got["x/(1 + exp(-x))"][4] == pytest.approx(0, abs=1e-38) and got["x/(1 + exp(-x))"][5] == 100
     assert math.isnan(got["Max(x, 0.5)"][3]) and math.isnan(got["Min(x, 1.5)"][3])
     assert got["Max(x, 0.5)"][2] == 0.5 and got["Min(x, 1.5)"][1] == 1.5
+    assert got["1/x"][7] == 2.0**-127  # a subnormal result
+    assert got["x/(1 + exp(-x))"][8] == x[8]
+    assert got["3/x**2"][6] == pytest.approx(3 / 87.5**2, rel=2**-20)
+    # exp(87.5) is above 2**126, where div.approx gives zero: 87.5 / 1e38 is not zero
+    assert got["x/(1 + exp(-x))"][6] == pytest.approx(-87.5 / (1 + math.exp(87.5)), rel=2**-15)
     assert all(math.isnan(got[f][3]) for f in FUNCTIONS if f != "2")
 
 
