@@ -122,6 +122,17 @@ def test_sum_over_a_loop_that_the_term_lacks_is_a_multiple() -> None:
     assert operators(agree(text.done(result))) == ["unary[7*x]"]
 
 
+def test_product_summed_over_a_loop_that_neither_factor_has() -> None:
+    text = Text([3, 4], [4], [7])
+    body = "%p = arith.mulf %x0, %x1 : f32\n    %r = arith.addf %o, %p : f32"
+    operands = [("%a0", "mk"), ("%a1", "k"), ("%a2", "l")]
+    assert operators(agree(text.done(text.generic("mkl", operands, "m", body, "0.0")))) == [
+        "mul",
+        "sum[1]",
+        "unary[7*x]",
+    ]
+
+
 def test_sum_over_two_dims() -> None:
     text = Text([3, 4, 5])
     assert operators(agree(text.done(text.reduce("%a0", "mkl", "m")))) in (["sum[1]"], ["sum[1]", "sum[2]"])
