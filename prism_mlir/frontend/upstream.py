@@ -128,11 +128,17 @@ def choose_function(upstream: UpstreamModule, function: str | None) -> tuple[Any
         if function not in known:
             raise InputError(f"no function @{function}", top, f"there is: {names}")
         return known[function], function
-    public = [name for name, op in known.items() if "sym_visibility" not in op.attributes]
+    public = [name for name, op in known.items() if _is_public(op)]
     if len(public) != 1 and "main" not in public:
         raise InputError(f"which function? there is: {names}", top, "name one")
     name = "main" if "main" in public else public[0]
     return known[name], name
+
+
+def _is_public(op: Any) -> bool:
+    from mlir import ir
+
+    return "sym_visibility" not in op.attributes or ir.StringAttr(op.attributes["sym_visibility"]).value == "public"
 
 
 def new_context() -> ir.Context:

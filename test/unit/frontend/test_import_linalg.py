@@ -11,6 +11,7 @@ from mlir_text import Text, tensor
 
 from prism_mlir.frontend import import_file, import_module
 from prism_mlir.frontend.upstream import read_module
+from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.errors import InputError, PrismError, UnsupportedError
 from prism_mlir.graph.program import Program
 from prism_mlir.runtime.cpu_jit import compile_module
@@ -335,6 +336,42 @@ def test_constant_arrays_are_inputs() -> None:
 def test_names_of_jax_arguments() -> None:
     text = 'func.func @f(%a: tensor<2x3xf32> loc("q")) -> tensor<2x3xf32> {\n  return %a : tensor<2x3xf32>\n}'
     assert import_file(text).inputs[0].name == "q"
+
+
+BFLOAT = """func.func private @silu(%x: tensor<8x16xbf16>) -> tensor<8x16xbf16> {
+  %c = arith.constant dense<1.0> : tensor<8x16xbf16>
+  %n = arith.negf %x : tensor<8x16xbf16>
+  %e = math.exp %n : tensor<8x16xbf16>
+  %s = arith.addf %e, %c : tensor<8x16xbf16>
+  %r = arith.divf %x, %s : tensor<8x16xbf16>
+  return %r : tensor<8x16xbf16>
+}
+func.func public @main(%x: tensor<8x32xbf16> loc("x"), %w: tensor<32x16xbf16> loc("w")) -> tensor<8x16xbf16> {
+  %c = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<8x16xf32>
+  %z = linalg.fill ins(%c : f32) outs(%e : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %m = linalg.matmul ins(%x, %w : tensor<8x32xbf16>, tensor<32x16xbf16>) outs(%z : tensor<8x16xf32>) -> tensor<8x16xf32>
+  %t = arith.truncf %m : tensor<8x16xf32> to tensor<8x16xbf16>
+  %s = call @silu(%t) : (tensor<8x16xbf16>) -> tensor<8x16xbf16>
+  return %s : tensor<8x16xbf16>
+}
+"""
+
+
+def test_bfloat_program_in_the_style_of_jax() -> None:
+    """A public main that calls a private function, named arguments, bf16 held as bits."""
+    program = import_file(BFLOAT)
+    assert [i.name for i in program.inputs] == ["x", "w"]
+    assert [(str(n.op), str(n.dtype)) for n in program.nodes] == [
+        ("matmul", "bf16"),
+        ("unary[x/(1 + exp(-x))]", "bf16"),
+    ]
+    compiled = compile_module(BFLOAT)
+    rng = np.random.default_rng(2)
+    args = [from_float64(rng.standard_normal(a.shape), DType.BF16) for a in compiled.arguments]
+    (exact,), (jit,) = program.run(args), compiled(*args)
+    # five roundings to bf16 (the product, and four operations of silu), each half an ulp of at most the largest value
+    assert np.max(np.abs(to_float64(jit, DType.BF16) - exact)) <= 5 * 2.0**-8 * np.max(np.abs(exact))
 
 
 # -- softmax
