@@ -7,7 +7,7 @@
 // CHECK: "nvgpu.device_async_copy"
 // CHECK: "nvgpu.ldmatrix"
 // CHECK: "nvvm.mma.sync"
-// CHECK: sgraph.implements = @p, sgraph.launch = "{\22kernels\22: [{\22entry\22: \22g\22,{{.*}}\22grid\22: [2, 1, 1], \22block\22: [64, 1, 1]
+// CHECK: sgraph.launch = "{\22kernels\22: [{\22entry\22: \22g\22,{{.*}}\22grid\22: [2, 1, 1], \22block\22: [64, 1, 1]{{.*}}", sgraph.implements = @p}
 sgraph.program @p(%X: tensor<16x64xf16>, %W: tensor<64x64xf16>) {
   %0 = sgraph.matmul %X, %W : (tensor<16x64xf16>, tensor<64x64xf16>) -> tensor<16x64xf16>
   sgraph.return %0 as "o" : tensor<16x64xf16>

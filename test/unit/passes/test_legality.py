@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -82,7 +83,7 @@ def test_passes_form_one_line() -> None:
     """Each pass takes what the one before it leaves, and every stage and rule of the table is in use."""
     line = [PASSES[name]() for name in NAMES if name != "prism-superoptimize"]
     assert all(issubclass(p, PrismPass) for p in line)
-    for earlier, later in zip(line, line[1:], strict=False):
+    for earlier, later in pairwise(line):
         assert earlier.after is later.before  # type: ignore[attr-defined]
     assert {p.after for p in line} | {line[0].before} == set(Stage) == set(LEGAL)  # type: ignore[attr-defined]
     assert {rule for legal in LEGAL.values() for rule in legal.graphs} == set(GRAPH_RULES)
