@@ -150,6 +150,10 @@ class BodyEvaluator:
         """``fn`` (on sympy expressions) of a value."""
         if isinstance(value, View):
             body = fn(X)
+            if body.has(sympy.zoo, sympy.nan):
+                return Unknown("arithmetic with a constant that is not a number", location, "use a real number")
+            if not body.has(X):
+                return self._folded(body, location)
             return value if body == X else self.graph.unary(body, value, dtype, location)
         return self._folded(fn(number(value.value)), location)
 

@@ -547,6 +547,26 @@ REJECTED = [
         ),
         "error: a NaN constant",
     ),
+    (
+        function(f"  %c = arith.constant dense<0.0> : {ONE}\n  %0 = arith.divf %a, %c : {ONE}\n  return %0 : {ONE}"),
+        "<input>:3:8: error: arithmetic with a constant that is not a number",
+    ),
+    (
+        function(f"  %c = arith.constant dense<0.0> : {ONE}\n  %0 = arith.mulf %a, %c : {ONE}\n  return %0 : {ONE}"),
+        "<input>:4:3: error: a result that no argument decides",
+    ),
+    (
+        function(
+            "  %e = tensor.empty() : tensor<2x3xf32>\n"
+            "  %0 = linalg.generic {indexing_maps = [affine_map<(d0, d1) -> (d0, d0 + d1)>, "
+            'affine_map<(d0, d1) -> (d0, d1)>], iterator_types = ["parallel", "parallel"]} '
+            "ins(%a : tensor<2x8xf32>) outs(%e : tensor<2x3xf32>) {\n  ^bb0(%x: f32, %o: f32):\n"
+            "    linalg.yield %x : f32\n  } -> tensor<2x3xf32>\n  return %0 : tensor<2x3xf32>",
+            "%a: tensor<2x8xf32>",
+            "tensor<2x3xf32>",
+        ),
+        "<input>:3:8: error: linalg.generic that reads with an index that is no loop",
+    ),
     ("func.func @f() {\n  return\n}", "<input>:1:1: error: @f returns nothing, return a tensor"),
     (
         "func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n  cf.br ^bb1\n^bb1:\n  return %a : tensor<4xf32>\n}",
