@@ -15,6 +15,7 @@ from prism_mlir.runtime.ptx.errors import PtxSyntaxError
 from prism_mlir.runtime.ptx.program import Instruction, Kernel, Program, Reg
 from prism_mlir.runtime.ptx.state import WARP, Mask, State
 from prism_mlir.runtime.ptx.table import PRED, TABLE, Access, Context, Control, Layout, Run
+from prism_mlir.runtime.ptx.targets import shortfall
 
 FAMILIES = _ops.__all__  # importing the package fills the table
 
@@ -112,6 +113,10 @@ def _step(ctx: Context, pc: int, instruction: Instruction) -> Step:
     if instruction.guard is not None:
         guard = (ctx.src(Reg(instruction.guard.reg), PRED), instruction.guard.negated)
     made = builder(ctx)
+    lacks = shortfall(instruction, ctx.program.sm, ctx.program.version)
+    if lacks:
+        name = ".".join((instruction.opcode, *instruction.mods))
+        raise PtxSyntaxError(f"'{name}' needs {lacks}", instruction.location)
     return Step(
         made.run,
         made.klass,

@@ -26,7 +26,19 @@ from prism_mlir.runtime.ptx.state import State
 from prism_mlir.runtime.ptx.types import Array
 
 LANES_PER_BATCH = 16384
-SHARED_PER_BATCH = 1 << 27
+BYTES_PER_BATCH = 1 << 28
+STATIC_SHARED = 48 * 1024
+# Shared memory a block may have (CUDA programming guide, "Technical Specifications per Compute Capability").
+SHARED_LIMIT = {
+    70: 96 << 10,
+    72: 96 << 10,
+    75: 64 << 10,
+    80: 163 << 10,
+    86: 99 << 10,
+    87: 163 << 10,
+    89: 99 << 10,
+    120: 99 << 10,
+}
 Arg = npt.NDArray[Any] | int | float | np.generic | bytes
 Triple = tuple[int, int, int]
 
@@ -221,10 +233,15 @@ class _Launch:
             )
         if self.shared_bytes < 0:
             raise LaunchError(f"negative dynamic shared memory: {self.shared_bytes} bytes")
-        limit = 227 * 1024
-        total = self.kernel.static_shared + self.shared_bytes
+        static, sm = self.kernel.static_shared, self.kernel.program.sm
+        if static > STATIC_SHARED:
+            what = f"kernel '{k.name}' has {static} bytes of static shared memory, more than the {STATIC_SHARED} that GPUs load"
+            raise LaunchError(f"{what}; use dynamic shared memory", k.location)
+        limit = SHARED_LIMIT.get(sm, 227 * 1024)
+        total = static + self.shared_bytes
         if total > limit:
-            raise LaunchError(f"kernel '{k.name}' needs {total} bytes of shared memory, more than {limit}", k.location)
+            what = f"kernel '{k.name}' needs {total} bytes of shared memory, more than the {limit} of sm_{sm}"
+            raise LaunchError(what, k.location)
 
     # -- arguments ------------------------------------------------------------------------------------------------
 
@@ -300,9 +317,9 @@ class _Launch:
             plain += v.size
             gap += RED_ZONE
         extern = [v for v in variables if v.extern]
-        for v in extern:
-            start = -(-plain // max(v.align, 16)) * max(v.align, 16) + gap
-            self.symbols[v.name] = start
+        align = max((16, *(v.align for v in extern)))
+        for v in extern:  # all of them are names of one place
+            self.symbols[v.name] = -(-plain // align) * align + gap
         if extern:
             placed.append(Placed(extern[0].name, self.symbols[extern[0].name], dynamic))
         end = max((p.start + p.size for p in placed), default=0)
@@ -340,7 +357,9 @@ class _Launch:
     def run(self, counters: Counters, max_steps: int, lanes: int) -> None:
         total = self.grid[0] * self.grid[1] * self.grid[2]
         padded = -(-self.threads // 32) * 32
-        size = max(1, min(total, lanes // padded, SHARED_PER_BATCH // self.shared_size))
+        # Three stamps of eight bytes a cell shadow the shared memory; local memory has a flag a byte.
+        per_block = self.shared_size * (1 + 24 // self.kernel.uses.shared_cell) + 2 * padded * self.local_size
+        size = max(1, min(total, lanes // padded, BYTES_PER_BATCH // per_block))
         try:
             for first in range(0, total, size):
                 st = self._state(first, min(size, total - first), counters)

@@ -148,7 +148,7 @@ class GlobalMemory:
         if st.checks.alignment and int(np.bitwise_or.reduce(at)) & (width - 1):
             raise alignment_error(st, site, at, lane, width, self.name)
         offset = at - buffer.base
-        if buffer.shadow is None and (st.checks.cross_block or st.checks.uninitialised):
+        if buffer.shadow is None and st.checks.cross_block:
             buffer.shadow = BlockShadow(buffer, 1, poisoned=False)
         if buffer.shadow is not None:
             cells, owner = _cells(offset, lane, width, buffer.shadow.cell_bytes)

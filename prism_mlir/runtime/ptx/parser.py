@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from prism_mlir.runtime.ptx.body import Body
 from prism_mlir.runtime.ptx.cursor import SPACES, Cursor
 from prism_mlir.runtime.ptx.errors import Location, PtxSyntaxError
@@ -47,7 +49,7 @@ class _Parser(Cursor):
             raise PtxSyntaxError("the file is empty; expected a PTX module that starts with '.version'", start)
         version = self._version()
         self.expect(".target")
-        target = self.name()
+        target = self._target()
         while self.accept(","):
             self.name()
         address_size = 64
@@ -62,6 +64,13 @@ class _Parser(Cursor):
         while self.token.kind != "end":
             self._module_item(variables, kernels, functions)
         return Program(self.source.name, version, target, address_size, tuple(variables), kernels, tuple(functions))
+
+    def _target(self) -> str:
+        token = self.token
+        target = self.name()
+        if not re.fullmatch(r"sm_\d+[af]?", target):
+            raise self.error(f"unknown target '{target}'; expected one like sm_80", token)
+        return target
 
     def _version(self) -> tuple[int, int]:
         if not self.accept(".version"):

@@ -151,3 +151,8 @@ class Program:
     variables: tuple[Variable, ...] = ()
     kernels: Mapping[str, Kernel] = field(default_factory=dict)
     functions: tuple[str, ...] = ()
+
+    @property
+    def sm(self) -> int:
+        """The number in the target: 80 for sm_80, 90 for sm_90a."""
+        return int("".join(c for c in self.target if c.isdigit()))

@@ -124,6 +124,7 @@ class Context:
     """One instruction being decoded, and the helpers that table entries are written with."""
 
     def __init__(self, program: Program, kernel: Kernel, layout: Layout) -> None:
+        self.program = program
         self.kernel = kernel
         self.layout = layout
         self.variables: dict[str, Variable] = {v.name: v for v in (*program.variables, *kernel.variables)}

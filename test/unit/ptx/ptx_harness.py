@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from prism_mlir.runtime.ptx import Module, RunResult
 
-HEADER = ".version 8.0\n.target sm_90\n.address_size 64\n"
+HEADER = ".version 8.1\n.target sm_90\n.address_size 64\n"
 NUMPY = {
     "pred": np.uint32,
     **{f"{k}{n}": np.dtype(f"{'i' if k == 's' else 'u'}{n // 8}").type for k in "bus" for n in (8, 16, 32, 64)},

@@ -154,7 +154,8 @@ def test_views_and_odd_sizes_are_written_back() -> None:
         ([np.zeros(1)], {"grid": 0}, "positive extents"),
         ([np.zeros(1)], {"block": 2048}, "limits"),
         ([np.zeros(1)], {"outputs": {1}}, "not array arguments"),
-        ([np.zeros(1)], {"shared_bytes": 1 << 20}, "shared memory"),
+        ([np.zeros(1)], {"shared_bytes": 1 << 20}, "more than the 232448 of sm_90"),
+        ([np.zeros(1, dtype=object)], {}, "Python objects"),
         ([np.zeros(1)], {"shared_bytes": -1}, "negative"),
         ([b"abc"], {}, "takes 8 bytes"),
         (["text"], {}, "cannot be a str"),
@@ -164,6 +165,25 @@ def test_views_and_odd_sizes_are_written_back() -> None:
 def test_launches_that_do_not_fit(args: list[object], options: dict[str, object], what: str) -> None:
     with pytest.raises(LaunchError, match=what):
         launch(kernel("ret;"), args, **options)  # type: ignore[arg-type]
+
+
+def test_shared_memory_limits_of_the_target() -> None:
+    small = kernel("ret;").replace("sm_90", "sm_80")
+    launch(small, [np.zeros(1)], shared_bytes=163 << 10)
+    with pytest.raises(LaunchError, match="more than the 166912 of sm_80"):
+        launch(small, [np.zeros(1)], shared_bytes=(163 << 10) + 1)
+    with pytest.raises(LaunchError, match="use dynamic shared memory"):
+        launch(kernel("ret;", shared=".shared .b8 big[49153];"), [np.zeros(1)])
+
+
+def test_names_of_dynamic_shared_memory_are_one_place() -> None:
+    out = np.zeros(32, dtype=np.uint32)
+    body = """mov.u64 %rd2, one; mov.u64 %rd3, two; sub.s64 %rd4, %rd2, %rd3; cvt.u32.u64 %r2, %rd4;
+      mad.wide.u32 %rd1, %r1, 4, %rd1;
+      st.global.b32 [%rd1], %r2; ret;"""
+    shared = ".shared .b8 x[20]; .extern .shared .align 4 .b8 one[]; .extern .shared .align 128 .b8 two[];"
+    launch(kernel(body, shared=shared), [out], shared_bytes=64, outputs={0})
+    assert not out.any()
 
 
 def test_unknown_kernel_is_named() -> None:

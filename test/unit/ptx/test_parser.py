@@ -95,6 +95,7 @@ $L__tmp0:
         ("module {\n}", "1:1", "expected '.version'"),
         (".version 8\n", "1:10", "expected a version"),
         (".version 8.0\n.target sm_80\n.address_size 32\n", "3:1", "64-bit"),
+        (".version 8.0\n.target compute_80\n", "2:9", "unknown target"),
         (HEADER + ".bogus x;\n", "4:1", "unknown directive '.bogus'"),
         (HEADER + ".visible .entry k() {\n  ret;\n", "7:1", "'}' is missing"),
         (HEADER + ".visible .entry k() {\n  .bogus 3;\n}", "5:3", "unknown directive '.bogus'"),
@@ -151,6 +152,27 @@ def test_malformed_instructions(code: str, what: str) -> None:
         Module.load(text.replace("@@@", ""), "bad.ptx")
     assert str(caught.value).startswith(f"bad.ptx:{line}:"), str(caught.value)
     assert ": error: " in str(caught.value) and what in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("code", "header", "what"),
+    [
+        ("add.bf16 %h1, %h2, %h3;", "sm_80 8.1", "'add.bf16' needs .target sm_90 or higher; the module is for sm_80"),
+        ("cp.async.wait_all;", "sm_75 8.1", "'cp.async.wait_all' needs .target sm_80"),
+        ("cp.async.wait_all;", "sm_80 6.5", "'cp.async.wait_all' needs .version 7.0 or later; the module says 6.5"),
+        ("redux.sync.add.u32 %r1, %r2, -1;", "sm_75 8.1", "sm_80"),
+        ("tanh.approx.f32 %f1, %f2;", "sm_70 8.1", "sm_75"),
+        ("cvt.rn.satfinite.f16.f32 %h1, %f1;", "sm_80 8.0", ".version 8.1"),
+        ("elect.sync %r1|%p1, -1;", "sm_80 8.1", "sm_90"),
+        ("min.NaN.f32 %f1, %f2, %f3;", "sm_75 8.1", "sm_80"),
+    ],
+)
+def test_instructions_that_the_target_lacks(code: str, header: str, what: str) -> None:
+    target, version = header.split()
+    text = kernel(code + " ret;").replace("sm_90", target).replace("8.1", version)
+    with pytest.raises(PtxSyntaxError) as caught:
+        Module.load(text, "old.ptx")
+    assert what in str(caught.value) and str(caught.value).startswith("old.ptx:")
 
 
 def test_files(tmp_path: Path) -> None:
