@@ -158,7 +158,7 @@ class GlobalMemory:
     def _inside(self, at: Index, width: int) -> npt.NDArray[np.bool_]:
         inside = np.zeros(at.shape, dtype=np.bool_)
         for buffer in self.buffers:
-            inside |= (at >= buffer.base) & (at + width <= buffer.base + buffer.size)
+            inside |= (at >= buffer.base) & (at <= buffer.base + buffer.size - width)
         return inside
 
     def _load_apart(self, st: State, site: Site, at: Index, lane: Index | None, width: int, strong: bool) -> Array:
@@ -242,7 +242,7 @@ class Arena:
         if found is None or low < found.start or high + width > found.start + found.size:
             inside = np.zeros(at.shape, dtype=np.bool_)
             for v in self.variables:
-                inside |= (at >= v.start) & (at + width <= v.start + v.size)
+                inside |= (at >= v.start) & (at <= v.start + v.size - width)
             if not inside.all():
                 if st.checks.bounds:
                     raise address_error(st, site, at, lane, width, inside, self.name, self.space)

@@ -168,7 +168,10 @@ def test_copy_with_ignored_source() -> None:
     assert result.tolist() == [1, 2, 3, 4, 0, 0, 0, 0]
 
 
-@pytest.mark.parametrize(("offset", "total"), [(4, 1), (-4, 1), (1 << 20, 64), (-(1 << 45), 64)])
+@pytest.mark.parametrize(
+    ("offset", "total"),
+    [(4, 1), (-4, 1), (1 << 20, 64), (-(1 << 45), 64), ((1 << 63) - 260 - (3 << 39), 64), (-(1 << 63), 64)],
+)
 def test_global_access_outside(offset: int, total: int) -> None:
     body = f"mad.wide.u32 %rd1, %r1, 4, %rd1; add.s64 %rd1, %rd1, {offset}; mov.b32 %r3, 1; st.global.b32 [%rd1], %r3; ret;"
     error = fails("bounds", kernel(body), [out()], block=64)
