@@ -1,8 +1,8 @@
 """Scalar arithmetic: bodies of unary operators and the binary operators, on f32 values.
 
 ``math`` operations reach PTX through the device library that upstream embeds; with ``fast`` the exponential is the hardware's
-``ex2.approx`` (2 ulp, after one multiplication) and division is ``div.full`` (2 ulp) or ``rcp.approx`` (1 ulp), which is far below
-the rounding of a 16-bit result. Kernels with f32 results use the accurate forms.
+``ex2.approx`` (2 ulp, after one multiplication) and division is ``div.full`` (2 ulp) or ``rcp.approx`` (1 ulp), which is far
+below the rounding of a 16-bit result. Kernels with f32 results use the accurate forms.
 """
 
 from __future__ import annotations

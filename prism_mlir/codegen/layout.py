@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
 from prism_mlir.codegen.builder import Bool, Builder, Int
@@ -120,9 +121,15 @@ class Fragments:
         p, q = self.sides
         return -(-p // 16), -(-q // 8)
 
-    @property
+    @cached_property
     def warps_p(self) -> int:
-        return max(w for w in range(1, self.warps + 1) if self.warps % w == 0 and w <= self.tiles[0])
+        """Warps along the 16-row side: the choice with the fewest products a warp, then the fewest fragments to read."""
+        divisors = [w for w in range(self.warps, 0, -1) if self.warps % w == 0]
+        return min(divisors, key=self._work)
+
+    def _work(self, warps_p: int) -> tuple[int, int]:
+        p, q = -(-self.tiles[0] // warps_p), -(-self.tiles[1] // (self.warps // warps_p))
+        return p * q, 2 * p + q
 
     @property
     def warps_q(self) -> int:

@@ -68,8 +68,10 @@ def _one_step(
     tiles_p, tiles_q = spread.each_warp
     for batch in range(spread.product.batch):
         lead = state.b.unflatten(batch, spread.shape[:-2])
-        p_parts = [_fragment(state, spread, sides[0], (lead, k), 0, a) for a in range(tiles_p)]
-        q_parts = [_fragment(state, spread, sides[1], (lead, k), 1, c) for c in range(tiles_q)]
+        p_parts = [_p_fragment(state, spread, sides[0], (lead, k), a) for a in range(tiles_p)]
+        q_parts: list[list[str]] = []
+        while len(q_parts) < tiles_q:
+            q_parts += _q_fragments(state, spread, sides[1], (lead, k), len(q_parts), min(2, tiles_q - len(q_parts)))
         for a in range(tiles_p):
             for c in range(tiles_q):
                 r = spread.register(batch, a, c)
@@ -95,39 +97,54 @@ def _mma(
     return [state.b.pure(f"llvm.extractvalue {done}[{i}] : {result}") for i in range(4)]
 
 
-def _fragment(
-    state: KernelState, spread: Fragments, operand: Operand, place: tuple[Sequence[Int], Int], side: int, index: int
-) -> list[str]:
-    """A 16x16 fragment of the 16-row side (``side`` 0) or a 16x8 one of the 8-column side, by ``ldmatrix``.
+Place = tuple[Sequence[Int], Int]  # batch coordinates, and where the step starts along k
 
-    Lane ``l`` gives the address of row ``l % 8`` of 8x8 matrix ``l / 8``. A warp without work reads the last tile.
+
+def _p_fragment(state: KernelState, spread: Fragments, operand: Operand, place: Place, index: int) -> list[str]:
+    """The 16x16 fragment of tile ``index`` of the 16-row side: two blocks of 8 rows, for each of two blocks of 8 along k."""
+    b = state.b
+    tile, _ = spread.tile(b, state.threads, index, 0)
+    if spread.tiles[0] % spread.warps_p:
+        tile = b.minimum(tile, spread.tiles[0] - 1)  # a warp without work reads the last tile
+    matrix = b.rem(b.div(state.threads.lane, 8), 4)
+    row = b.add(b.mul(tile, 16), b.mul(b.rem(matrix, 2), 8))
+    return _ldmatrix(state, operand, place, (row, b.div(matrix, 2)), 4)
+
+
+def _q_fragments(
+    state: KernelState, spread: Fragments, operand: Operand, place: Place, index: int, count: int
+) -> list[list[str]]:
+    """The 16x8 fragments of one or two tiles, from ``index`` on, of the 8-column side: for each, two blocks of 8 along k."""
+    b = state.b
+    _, tile = spread.tile(b, state.threads, 0, index)
+    matrix = b.rem(b.div(state.threads.lane, 8), 2 * count)
+    tile = b.add(tile, b.mul(b.div(matrix, 2), spread.warps_q))
+    if spread.tiles[1] % spread.warps_q:
+        tile = b.minimum(tile, spread.tiles[1] - 1)
+    words = _ldmatrix(state, operand, place, (b.mul(tile, 8), b.rem(matrix, 2)), 2 * count)
+    return [words[2 * c : 2 * c + 2] for c in range(count)]
+
+
+def _ldmatrix(state: KernelState, operand: Operand, place: Place, first: tuple[Int, Int], count: int) -> list[str]:
+    """``count`` 8x8 matrices, one register each.
+
+    Lane ``l`` gives the address of row ``l % 8`` of matrix ``l / 8``; ``first`` is the row at which the lane's matrix starts,
+    and its block of 8 along k. Where rows, not k, lie next to each other, the matrix in memory is the transposed one.
     """
-    b, lane = state.b, state.threads.lane
-    lead, k = place
-    tile = spread.tile(b, state.threads, index, 0)[0] if side == 0 else spread.tile(b, state.threads, 0, index)[1]
-    warps = (spread.warps_p, spread.warps_q)[side]
-    if spread.tiles[side] % warps:
-        tile = b.minimum(tile, spread.tiles[side] - 1)
-    row = b.mul(tile, (16, 8)[side])
-    matrix, within = b.rem(b.div(lane, 8), 4 if side == 0 else 2), b.rem(lane, 8)
-    row_block, k_block = (b.rem(matrix, 2), b.div(matrix, 2)) if side == 0 else (0, matrix)
-    turned = operand.buffer.layout.fastest == operand.row
-    row = b.add(row, b.add(b.mul(row_block, 8), 0 if turned else within))
-    k = b.add(k, b.add(b.mul(k_block, 8), within if turned else 0))
+    b, (lead, start) = state.b, place
+    turned, within = operand.buffer.layout.fastest == operand.row, b.rem(state.threads.lane, 8)
     coordinates: list[Int] = [*lead, 0, 0]
-    coordinates[operand.row], coordinates[operand.k] = row, k
+    coordinates[operand.row] = b.add(first[0], 0 if turned else within)
+    coordinates[operand.k] = b.add(start, b.add(b.mul(first[1], 8), within if turned else 0))
     name, kind = state.view(operand.buffer)
     at = b.index(state.address(operand.buffer, coordinates, state.slot_of(operand.buffer)))
-    count = 4 if side == 0 else 2
-    transpose = "true" if turned else "false"
-    dtype = operand.buffer.dtype
+    dtype, transpose = operand.buffer.dtype, "true" if turned else "false"
     loaded = b.effect(
         f"nvgpu.ldmatrix {name}[{at}] {{numTiles = {count} : i32, transpose = {transpose}}}"
         f" : {kind} -> vector<{count}x2x{dtype}>"
     )
-    pairs = [
-        b.pure(f"vector.extract {loaded}[{i}] : vector<2x{dtype}> from vector<{count}x2x{dtype}>") for i in range(count)
-    ]
+    whole = f"vector<{count}x2x{dtype}>"
+    pairs = [b.pure(f"vector.extract {loaded}[{i}] : vector<2x{dtype}> from {whole}") for i in range(count)]
     return pairs if dtype is DType.F16 else [b.pure(f"llvm.bitcast {v} : vector<2x{dtype}> to i32") for v in pairs]
 
 
