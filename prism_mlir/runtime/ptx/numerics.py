@@ -88,6 +88,16 @@ def fma64(a: F64, b: F64, c: F64) -> F64:
     return np.where((uh == 0) & (c == 0), uh + c, result)
 
 
+def fma64_error(a: F64, b: F64, c: F64, result: F64) -> F64:
+    """The sign of the exact ``a * b + c`` minus ``result``; one rational number a lane, for directed rounding."""
+    a, b, c = (np.ascontiguousarray(x) for x in np.broadcast_arrays(a, b, c))
+    signs = np.zeros(result.shape)
+    for i in np.flatnonzero(np.isfinite(result)):
+        exact = Fraction(float(a[i])) * Fraction(float(b[i])) + Fraction(float(c[i]))
+        signs[i] = (exact > Fraction(float(result[i]))) - (exact < Fraction(float(result[i])))
+    return signs
+
+
 def _fma_exact(a: float, b: float, c: float) -> float:
     if not all(np.isfinite(x) for x in (a, b, c)):
         return float(np.float64(a) * np.float64(b) + np.float64(c))

@@ -272,9 +272,9 @@ class Context:
     def _check_width(self, name: str, slot: int, scalar: Scalar, wider: bool) -> None:
         have = self.layout.scalars[slot]
         if (have.kind == "p") != (scalar.kind == "p"):
-            raise self.fail(f"register '{name}' is {have.name}, but {scalar.name} is expected")
+            raise self.fail(f"register '{name.split('#')[0]}' is {have.name}, but {scalar.name} is expected")
         if have.bits != scalar.bits and not (wider and have.bits > scalar.bits):
-            raise self.fail(f"register '{name}' has {have.bits} bits, but {scalar.name} is expected")
+            raise self.fail(f"register '{name.split('#')[0]}' has {have.bits} bits, but {scalar.name} is expected")
 
     def storage(self, slot: int) -> np.dtype[Any]:
         return self.layout.scalars[slot].storage

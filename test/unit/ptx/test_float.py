@@ -158,8 +158,15 @@ def test_f64_rounds_to_nearest(name: str) -> None:
 @pytest.mark.parametrize("mode", ["rz", "rm", "rp"])
 def test_f64_directed_rounding(mode: str) -> None:
     a, b = RNG.standard_normal(200), RNG.standard_normal(200) * 2.0 ** RNG.integers(-20, 20, 200)
-    for name, fn in (("add", lambda x, y: x + y), ("sub", lambda x, y: x - y), ("mul", lambda x, y: x * y)):
-        got = run_op(f"{name}.{mode}.f64 %d, %a, %b;", [("f64", a), ("f64", b)], "f64")
+    cases = [
+        ("add", lambda x, y: x + y),
+        ("sub", lambda x, y: x - y),
+        ("mul", lambda x, y: x * y),
+        ("fma", lambda x, y: x * y + y),
+    ]
+    for name, fn in cases:
+        third = ", %b" if name == "fma" else ""
+        got = run_op(f"{name}.{mode}.f64 %d, %a, %b{third};", [("f64", a), ("f64", b)], "f64")
         values = [fn(Fraction(float(x)), Fraction(float(y))) for x, y in zip(a, b, strict=True)]
         assert got.tolist() == [round_exact(v, mode, 53, -1074, 1.7976931348623157e308) for v in values]
 

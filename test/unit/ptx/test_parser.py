@@ -123,6 +123,8 @@ def test_malformed_modules(text: str, position: str, what: str) -> None:
             "mma.sync.aligned.m16n8k16.row.row.f32.f16.f16.f32 {%r2,%r3,%r4,%r5},{%r2,%r3,%r4,%r5},{%r2,%r3},{%r2,%r3,%r4,%r5};",
             "unknown instruction",
         ),
+        ("fma.f32 %f1, %f1, %f2, %f3;", "unknown instruction 'fma.f32'"),
+        ("min.f32 %f1, %f1, %f2, %f3;", "expected 3 operands, found 4"),
         ("cvt.f16.f32 %h1, %f1;", "unknown instruction 'cvt.f16.f32'"),
         ("add.u32 %r2, %r1;", "expected 3 operands, found 2"),
         ("add.u32 %r2, %r1, %rx;", "register '%rx' is not declared"),

@@ -13,6 +13,7 @@ from prism_mlir.runtime.ptx.numerics import (
     flush32,
     fma32,
     fma64,
+    fma64_error,
     fma_odd32,
     minmax,
     product_error,
@@ -107,14 +108,21 @@ def float_fma(ctx: Context) -> Made:
     """fma and mad of f32 and f64; on every target since sm_20 mad is fused."""
     scalar, flags = ctx.take(*ROUNDINGS, "ftz", "sat")
     mode = rounding(flags)
+    if not flags & set(ROUNDINGS):
+        raise ctx.unknown()
     klass = "fp64" if scalar.bits == 64 else "fp32"
     if scalar.bits == 32:
         kind = np.dtype(np.float32)
-        fn: Typed = fma32 if mode == "rn" else lambda a, b, c: directed(fma_odd32(a, b, c), kind, mode)
-    elif mode == "rn":
-        fn = fma64
+
+        def fn(a: Array, b: Array, c: Array) -> Array:
+            return fma32(a, b, c) if mode == "rn" else directed(fma_odd32(a, b, c), kind, mode)
+
     else:
-        raise ctx.unknown()
+
+        def fn(a: Array, b: Array, c: Array) -> Array:
+            nearest = fma64(a, b, c)
+            return nearest if mode == "rn" else directed64(nearest, fma64_error(a, b, c, nearest), mode)
+
     return pure(ctx, klass, typed(fn, scalar.bits, "ftz" in flags, "sat" in flags), scalar, scalar, scalar, scalar)
 
 
@@ -140,21 +148,8 @@ def float_minmax(ctx: Context, name: str) -> Made:
         raise ctx.unknown()
     if not xorsign and flags & {"xorsign", "abs"}:
         raise ctx.unknown()
-    sources = len(ctx.operands) - 1
-    value, storage = scalar.value, scalar.storage
 
-    def fn(*xs: Array) -> Array:
-        result = xs[0]
-        for x in xs[1:]:
-            result = minmax(result, x, name, "NaN" in flags, xorsign)
-        return result
+    def fn(a: Array, b: Array) -> Array:
+        return minmax(a, b, name, "NaN" in flags, xorsign)
 
-    if sources not in (2, 3):
-        ctx.count(3, 4)
-    return pure(
-        ctx,
-        "alu",
-        typed(lambda *xs: fn(*xs).view(storage).view(value), scalar.bits, "ftz" in flags),
-        scalar,
-        *[scalar] * sources,
-    )
+    return pure(ctx, "alu", typed(fn, scalar.bits, "ftz" in flags), scalar, scalar, scalar)

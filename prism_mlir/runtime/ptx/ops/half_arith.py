@@ -58,7 +58,7 @@ def _flush(value: Array, scalar: Scalar) -> Array:
 def half_op(ctx: Context, name: str) -> Made:
     """add, sub, mul, fma."""
     scalar, flags = ctx.take("rn", "ftz", "sat", "relu")
-    if scalar.bits == 64 or scalar.kind == "tf":
+    if scalar.bits == 64 or scalar.kind == "tf" or (name == "fma" and "rn" not in flags):
         raise ctx.unknown()
 
     def fn(*xs: Array) -> Array:
