@@ -29,10 +29,15 @@ class Stage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class TensorType:
-    """Shape and element type of a kernel-level tensor."""
+    """Shape and element type of a kernel-level tensor.
+
+    expanded: pairs (parallel dim p, data dim d): the tensor is ``d_p`` times as large along ``d`` as ``shape`` says, because
+              another kernel stored one part for each of its blocks along p there. Whoever reads it must cut ``d`` along p again.
+    """
 
     shape: Shape
     dtype: DType
+    expanded: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from functools import cached_property
 
 from prism_mlir.graph.block import Accum, BlockGraph, BlockOp, Load, TensorType
 from prism_mlir.graph.errors import InputError
-from prism_mlir.graph.mapping import Mapping, tile_partitions
+from prism_mlir.graph.mapping import Mapping, expansion, tile_partitions
 from prism_mlir.graph.ops import Op, Shape
 from prism_mlir.graph.program import Program
 
@@ -119,10 +119,37 @@ class KernelGraph:
     def check(self) -> None:
         """Shapes, stages and mappings all fit. Raises :class:`InputError` otherwise."""
         _ = self.shapes
-        for node in self.custom:
-            _ = node.block.stages
-            if node.mapping is not None:
-                tile_partitions(node.block, node.mapping)
+        for custom in self.custom:
+            _ = custom.block.stages
+        expanded = self.expansions
+        for node in self.nodes:
+            for k, v in enumerate(node.operands):
+                wanted = node.block.inputs[k].expanded if isinstance(node, CustomNode) else ()
+                if wanted != expanded[v]:
+                    raise InputError(
+                        f"kernel value {v} is stored with parts {list(expanded[v])} and read with {list(wanted)}"
+                    )
+        if any(expanded[v] for v in self.outputs):
+            raise InputError("an output of the kernel graph holds parts that no kernel has put together")
+
+    @cached_property
+    def expansions(self) -> tuple[tuple[tuple[str, int], ...], ...]:
+        """Along which (parallel dim, data dim) every kernel value is expanded (see :class:`TensorType`).
+
+        Values of operators whose mapping is symbolic count as not expanded. Raises :class:`InputError` where a mapping does
+        not fit its block graph.
+        """
+        found: list[tuple[tuple[str, int], ...]] = [t.expanded for t in self.inputs]
+        for node in self.nodes:
+            if isinstance(node, LibraryNode):
+                found.append(())
+                continue
+            if node.mapping is None:
+                found += [()] * len(node.block.outputs)
+                continue
+            parts = tile_partitions(node.block, node.mapping)
+            found += [expansion(node.block, node.mapping, k, parts) for k in range(len(node.block.outputs))]
+        return tuple(found)
 
     @cached_property
     def sort_key(self) -> tuple[object, ...]:

@@ -27,7 +27,8 @@ class Mapping:
     imap[l][g]: data dim of load ``l`` that grid dim ``g`` partitions, -1 where the tile is replicated along it
     fmap[l]:    data dim of load ``l`` that the loop partitions, -1 where every iteration loads the same tile
     omap[o][g]: data dim of output ``o`` along which blocks of grid dim ``g`` are concatenated, -1 where all blocks of that
-                dim store the same tile
+                dim store the same tile. Where ``g`` does not cut the tile, the blocks' whole tiles are concatenated: the
+                saved tensor is *expanded*, ``d_g`` times as large (partial results for another kernel)
     """
 
     imap: tuple[tuple[int, ...], ...]
@@ -78,11 +79,26 @@ def tile_partitions(block: BlockGraph, mapping: Mapping) -> tuple[tuple[Partitio
             parts.append(parts[node.operands[0]])
         else:
             parts.append(_operator_partition(block, k, node, node.op, parts))
-    for out, row in zip(block.outputs, mapping.omap, strict=True):
-        joined = _grid_partition(block, len(block.shapes[out]), row)
-        if joined != parts[out]:
-            raise InputError(f"output {out}: its omap joins {_show(joined)}, its tiles are cut as {_show(parts[out])}")
+    for k in range(len(block.outputs)):
+        _check_joined(block, mapping, k, parts)
     return tuple(parts)
+
+
+def _check_joined(block: BlockGraph, mapping: Mapping, k: int, parts: Sequence[tuple[Partition, ...]]) -> None:
+    out = block.outputs[k]
+    added = expansion(block, mapping, k, parts)
+    joined = _grid_partition(block, len(block.shapes[out]), mapping.omap[k])
+    joined = tuple(part - {p for p, dim in added if dim == d} for d, part in enumerate(joined))
+    if joined != parts[out]:
+        raise InputError(f"output {out}: its omap joins {_show(joined)}, its tiles are cut as {_show(parts[out])}")
+
+
+def expansion(
+    block: BlockGraph, mapping: Mapping, output: int, parts: Sequence[tuple[Partition, ...]]
+) -> tuple[tuple[str, int], ...]:
+    """Pairs (grid dim, data dim) along which an output is stored whole by every block, one after the other."""
+    cut = frozenset[str]().union(*parts[block.outputs[output]])
+    return tuple((p, d) for p, d in zip(block.grid, mapping.omap[output], strict=True) if d >= 0 and p not in cut)
 
 
 def _grid_partition(block: BlockGraph, rank: int, row: Sequence[int]) -> tuple[Partition, ...]:
@@ -94,9 +110,15 @@ def _load_partition(block: BlockGraph, k: int, imap: Sequence[int], fmap: int) -
     result = _grid_partition(block, len(shape), imap)
     if fmap >= 0 and block.loop is not None:
         result = tuple(p | {block.loop} if d == fmap else p for d, p in enumerate(result))
-    for d, p in enumerate(result):
-        if p and shape[d] == 1:
-            raise InputError(f"load {k}: dim {d} has size 1 and cannot be partitioned along {_show((p,))}")
+    op = block.nodes[k].op
+    assert isinstance(op, Load)
+    for p, d in block.inputs[op.source].expanded:
+        if p not in result[d]:
+            raise InputError(f"load {k}: dim {d} holds one part for each {p}, so {p} must cut it again")
+        result = tuple(part - {p} if e == d else part for e, part in enumerate(result))
+    for d, part in enumerate(result):
+        if part and shape[d] == 1:
+            raise InputError(f"load {k}: dim {d} has size 1 and cannot be partitioned along {_show((part,))}")
     return result
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 
-from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, TensorType
+from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load
 from prism_mlir.graph.dims import dim_classes, operand_pairs, reshape_groups
 from prism_mlir.graph.errors import InputError, UnsupportedError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode, program_types
@@ -41,7 +41,7 @@ class Fit:
         def shape(place: Place) -> Shape:
             return tuple(prod(sizes[c] for c in factors) for factors in self.dims[place])
 
-        inputs = tuple(TensorType(shape((-1, k)), t.dtype) for k, t in enumerate(self.graph.inputs))
+        inputs = tuple(replace(t, shape=shape((-1, k))) for k, t in enumerate(self.graph.inputs))
         nodes: list[LibraryNode | CustomNode] = []
         value = len(inputs)
         for k, node in enumerate(self.graph.nodes):
@@ -50,7 +50,7 @@ class Fit:
                 value += 1
                 continue
             formal = tuple(
-                TensorType(shape((-1, v)), t.dtype) for v, t in zip(node.operands, node.block.inputs, strict=True)
+                replace(t, shape=shape((-1, v))) for v, t in zip(node.operands, node.block.inputs, strict=True)
             )
             body = node.block.nodes
             if any(isinstance(n.op, Op) and n.op.shape is not None for n in body):
