@@ -19,6 +19,7 @@ def start_accumulator(state: KernelState, node: int) -> None:
     """Initialise an accumulator that lives in shared memory."""
     buffer, neutral = state.buffer(node), state.math.neutral(_monoid(state, node))
     state.touch(set(), {buffer.key})
+    state.fill_tail(buffer)
     _deal(state, node).each(
         state.b, state.threads, lambda pack: state.store(buffer, pack.coordinates, [neutral] * pack.width)
     )

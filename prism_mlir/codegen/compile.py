@@ -108,8 +108,8 @@ def feasible(program: Program, graph: KernelGraph, schedule: Schedule) -> Schedu
         tensors = TensorTable(program, graph)
         for node in _custom_nodes(graph):
             placement, _ = _place(tensors, node, schedule)
-            for held, product in placement.held.items():
-                check_registers(spread_of(product, placement.tiles[held], schedule.warps))
+            held = placement.held.items()
+            check_registers(spread_of(product, placement.tiles[k], schedule.warps) for k, product in held)
     except ScheduleError as error:
         return error
     return None

@@ -188,6 +188,26 @@ class KernelState:
         align = f"{{alignment = {len(values) * dtype.bytes} : i64}}"
         self.b.emit(f"vector.store {packed}, {name}[{at}] {align} : {kind}, {vector}")
 
+    def fill_tail(self, buffer: Buffer) -> None:
+        """Zero what lies between a tile's last element and the end of its 16 bytes.
+
+        LLVM joins neighbouring loads into one of 16 bytes, and takes up to three elements more than were asked for.
+        """
+        layout, dtype = buffer.layout, buffer.dtype
+        missing = -layout.elements % layout.chunk
+        if not missing:
+            return
+        name, kind = self.view(buffer)
+        zero = self.b.pure(f"arith.constant 0.0 : {dtype}")
+
+        def store() -> None:
+            for slot in range(buffer.slots):
+                start = slot * layout.bytes // dtype.bytes + layout.elements
+                at = self.b.index(self.b.add(self.threads.thread, start))
+                self.b.emit(f"memref.store {zero}, {name}[{at}] : {kind}")
+
+        self.b.when(self.b.less(self.threads.thread, missing), store)
+
     def widen(self, value: str, dtype: DType) -> str:
         return value if dtype is DType.F32 else self.b.pure(f"arith.extf {value} : {dtype} to f32")
 

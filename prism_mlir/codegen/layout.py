@@ -112,28 +112,23 @@ class Fragments:
 
     @property
     def sides(self) -> tuple[int, int]:
-        """Sizes of the 16-row side and of the 8-column side."""
-        p = self.product
-        return (p.n, p.m) if p.transposed else (p.m, p.n)
+        return self.product.sides
 
     @property
     def tiles(self) -> tuple[int, int]:
-        p, q = self.sides
-        return -(-p // 16), -(-q // 8)
+        return self.product.fragments
 
     @cached_property
-    def warps_p(self) -> int:
-        """Warps along the 16-row side: the choice with the fewest products a warp, then the fewest fragments to read."""
-        divisors = [w for w in range(self.warps, 0, -1) if self.warps % w == 0]
-        return min(divisors, key=self._work)
+    def _grid(self) -> tuple[int, int]:
+        return self.product.warp_grid(self.warps)
 
-    def _work(self, warps_p: int) -> tuple[int, int]:
-        p, q = -(-self.tiles[0] // warps_p), -(-self.tiles[1] // (self.warps // warps_p))
-        return p * q, 2 * p + q
+    @property
+    def warps_p(self) -> int:
+        return self._grid[0]
 
     @property
     def warps_q(self) -> int:
-        return self.warps // self.warps_p
+        return self._grid[1]
 
     @property
     def each_warp(self) -> tuple[int, int]:
@@ -143,8 +138,7 @@ class Fragments:
     @property
     def count(self) -> int:
         """Registers a thread holds."""
-        a, c = self.each_warp
-        return self.product.batch * a * c * 4
+        return self.product.accumulators(self.warps)
 
     def register(self, batch: int, a: int, c: int) -> int:
         """The first of the four registers of a tile."""
@@ -199,7 +193,7 @@ class Scattered:
 
     @property
     def count(self) -> int:
-        return -(-prod(self.shape) // self.threads)
+        return self.product.accumulators(self.threads // 32)
 
     def each(self, b: Builder, threads: Threads, body: Callable[[Pack], None], guarded: bool = True) -> None:
         """Call ``body`` for every element of this thread; see :meth:`Fragments.each`."""

@@ -35,7 +35,7 @@ class BlockLowering:
         state = self.state
         for node, product in state.placement.held.items():
             state.spreads[node] = spread_of(product, state.placement.tiles[node], state.threads.warps)
-            check_registers(state.spreads[node])
+        check_registers(state.spreads.values())
         self._before()
         if state.block.loop is not None:
             self._loop(state.sizes[state.block.loop])
@@ -51,6 +51,8 @@ class BlockLowering:
     def _before(self) -> None:
         """Request invariant tiles and those of the first iterations; then whatever needs no iteration."""
         state = self.state
+        for copy in (*self._loads(Stage.INVARIANT), *self._loads(Stage.BODY)):
+            state.fill_tail(copy.buffer)
         for copy in self._loads(Stage.INVARIANT):
             issue_copy(state, copy, 0)
         ahead = 0

@@ -7,7 +7,7 @@ the transposed form ``C^T = B^T.A^T`` the columns of B are, so that eight or few
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -31,10 +31,11 @@ class Operand:
     k: int
 
 
-def check_registers(spread: Spread) -> None:
-    """Raises :class:`ScheduleError` where the accumulators of a product need more registers than a thread has."""
-    if spread.count > _MAX_REGISTERS:
-        raise ScheduleError(f"a thread would hold {spread.count} accumulators, more than {_MAX_REGISTERS}")
+def check_registers(spreads: Iterable[Spread]) -> None:
+    """Raises :class:`ScheduleError` where all tiles held in registers together need more than a thread has."""
+    total = sum(s.count for s in spreads)
+    if total > _MAX_REGISTERS:
+        raise ScheduleError(f"a thread would hold {total} accumulators, more than {_MAX_REGISTERS}")
 
 
 def multiply(state: KernelState, node: int, spread: Spread, accumulators: Sequence[str]) -> list[str]:

@@ -11,6 +11,7 @@ def write_operand(state: KernelState, node: int) -> None:
     """Round an expression to the element type of a product and write it to its buffer, padding as zeros."""
     buffer, spread = state.buffer(node, "operand"), spread_for(state, node)
     state.touch(shared_reads(state, node, spread is not None), {buffer.key})
+    state.fill_tail(buffer)
     tag, extents, tile = state.new_site(), buffer.layout.extents, state.placement.tiles[node]
 
     def write(pack: Pack) -> None:
@@ -37,6 +38,7 @@ def spill(state: KernelState, node: int) -> None:
     """Write a tile from registers to its f32 buffer."""
     buffer = state.buffer(node)
     state.touch(set(), {buffer.key})
+    state.fill_tail(buffer)
     state.spreads[node].each(
         state.b,
         state.threads,

@@ -72,6 +72,7 @@ def add_partials(state: KernelState, reduction: RowReduction, partials: Sequence
 def finish_partials(state: KernelState, reduction: RowReduction, partials: Sequence[str], target: int) -> None:
     """Join the lanes and leave the results in the buffer of node ``target``."""
     state.touch(set(), {state.key(target)})
+    state.fill_tail(state.buffer(target))
     for r, value in enumerate(partials):
         _store(state, reduction, r, _join(state, reduction, value), target)
 
@@ -80,6 +81,7 @@ def reduce_tile(state: KernelState, reduction: RowReduction) -> None:
     """Reduce a tile to its buffer."""
     key = state.key(reduction.node)
     state.touch(shared_reads(state, reduction.operand, False), {key})
+    state.fill_tail(state.buffer(reduction.node))
     tag = state.new_site()
 
     def one(r: Int, _: list[str]) -> list[str]:

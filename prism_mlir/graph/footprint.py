@@ -34,6 +34,7 @@ TENSOR_TYPES = (DType.F16, DType.BF16)
 _CODE_TYPES = (DType.F16, DType.BF16, DType.F32)
 _MAX_FUSED_ROWS = 64  # a thread holds one partial sum for each row its warp reduces
 _MMA_P, _MMA_Q, _MMA_K = 16, 8, 16
+_LANES = 32
 
 
 class ScheduleError(PrismError):
@@ -89,6 +90,34 @@ class Product:
             return (1, 1)
         m, n = (_MMA_Q, _MMA_P) if self.transposed else (_MMA_P, _MMA_Q)
         return (m, _MMA_K) if position == 0 else (_MMA_K, n)
+
+    @property
+    def sides(self) -> tuple[int, int]:
+        """Sizes of the tensor core's 16-row side and of its 8-column side."""
+        return (self.n, self.m) if self.transposed else (self.m, self.n)
+
+    @property
+    def fragments(self) -> tuple[int, int]:
+        """Fragments along both sides."""
+        return _ceil(self.sides[0], _MMA_P), _ceil(self.sides[1], _MMA_Q)
+
+    def warp_grid(self, warps: int) -> tuple[int, int]:
+        """Warps along both sides: the split with the fewest products a warp, then with the fewest fragments to read."""
+        p, q = self.fragments
+
+        def work(along: int) -> tuple[int, int]:
+            rows, columns = _ceil(p, along), _ceil(q, warps // along)
+            return rows * columns, 2 * rows + columns
+
+        along = min((w for w in range(warps, 0, -1) if warps % w == 0), key=work)
+        return along, warps // along
+
+    def accumulators(self, warps: int) -> int:
+        """f32 registers a thread holds of the result."""
+        if not self.on_tensor_cores:
+            return _ceil(self.batch * self.m * self.n, warps * _LANES)
+        (p, q), (along, across) = self.fragments, self.warp_grid(warps)
+        return self.batch * _ceil(p, along) * _ceil(q, across) * (_MMA_P * _MMA_Q // _LANES)
 
     @property
     def registers(self) -> tuple[int, int, int, bool, bool]:
@@ -451,5 +480,9 @@ def _until(buffer: Buffer, last: Phase) -> Buffer:
     return Buffer(buffer.node, buffer.kind, buffer.dtype, buffer.layout, buffer.slots, buffer.first, latest)
 
 
+def _ceil(value: int, parts: int) -> int:
+    return -(-value // parts)
+
+
 def _round_up(value: int, multiple: int) -> int:
-    return -(-value // multiple) * multiple
+    return _ceil(value, multiple) * multiple

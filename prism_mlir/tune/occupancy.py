@@ -25,7 +25,7 @@ def granules(product: Product) -> int:
     """Pieces of a product's result that warps share out: fragments of 16 x 8, or groups of 32 elements without mma."""
     if not product.on_tensor_cores:
         return _ceil(product.batch * product.m * product.n, LANES)
-    return product.batch * prod(_fragments(product))
+    return product.batch * prod(product.fragments)
 
 
 def executed_fma(product: Product) -> int:
@@ -42,22 +42,9 @@ def warp_units(placement: Placement) -> int:
     return max(_ceil(prod(tile), LANES) for tile in placement.tiles)
 
 
-def accumulators(product: Product, warps: int) -> int:
-    """f32 registers a thread holds of a product's result, as code generation deals it out.
-
-    Tensor cores: warps form a grid, as long on the 16-row side as there are rows of fragments, and each holds whole fragments.
-    """
-    if not product.on_tensor_cores:
-        return _ceil(product.batch * product.m * product.n, warps * LANES)
-    rows, columns = _fragments(product)
-    along = max(w for w in range(1, warps + 1) if warps % w == 0 and w <= rows)
-    each = _ceil(rows, along) * _ceil(columns, warps // along)
-    return product.batch * each * (MMA_ROWS * MMA_COLUMNS // LANES)
-
-
 def registers_per_thread(placement: Placement, warps: int) -> int:
     """Estimate of 32-bit registers a thread needs: the tiles held in registers, and a constant."""
-    return BASE_REGISTERS + sum(accumulators(p, warps) for p in placement.held.values())
+    return BASE_REGISTERS + sum(p.accumulators(warps) for p in placement.held.values())
 
 
 def resident_blocks(shared: int, registers: int, warps: int, target: Target) -> int:
@@ -115,12 +102,6 @@ def _placed(
 ) -> Placement:
     known: MappingABC[str, int] = dict(sizes)
     return place(block, mapping, known, 1, strides)
-
-
-def _fragments(product: Product) -> tuple[int, int]:
-    """Fragments along the 16-row side and along the 8-column side."""
-    rows, columns = (product.n, product.m) if product.transposed else (product.m, product.n)
-    return _ceil(rows, MMA_ROWS), _ceil(columns, MMA_COLUMNS)
 
 
 def _ceil(a: int, b: int) -> int:

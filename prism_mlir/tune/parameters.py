@@ -29,7 +29,6 @@ from prism_mlir.tune.occupancy import (
     MMA_COLUMNS,
     MMA_DEPTH,
     MMA_ROWS,
-    accumulators,
     concrete_mapping,
     operand_strides,
     placed,
@@ -42,7 +41,7 @@ WARPS = (1, 2, 4, 8, 16)
 STAGES = (1, 2, 3, 4)
 GRID_LIMITS = (2**31 - 1, 65535, 65535)  # CUDA programming guide, "technical specifications"
 COPY_BYTES = 16  # what one thread moves with one cp.async
-MAX_ACCUMULATORS = 160  # registers one product may take of a thread's
+MAX_ACCUMULATORS = 160  # registers all products may take of a thread's; more spill, as ptxas says
 MAX_SHAPES = 50_000  # combinations of sizes, over all graphs, up to which each is looked at
 EXHAUSTIVE = 5_000  # points up to which each is looked at
 TRIES_PER_SAMPLE = 200
@@ -260,7 +259,7 @@ def _capacity_rejection(rules: _Rules, schedule: Schedule, target: Target) -> st
     if schedule.warps > max(1, warp_units(placement)):
         return "a warp without work"
     registers = registers_per_thread(placement, schedule.warps)
-    held = max((accumulators(p, schedule.warps) for p in placement.held.values()), default=0)
+    held = sum(p.accumulators(schedule.warps) for p in placement.held.values())
     if registers > target.registers_per_thread or held > MAX_ACCUMULATORS:
         return "too many registers"
     return "too many registers" if registers * schedule.warps * LANES > target.registers else None

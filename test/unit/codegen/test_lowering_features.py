@@ -11,7 +11,7 @@ from machine_run import execute, random_arguments
 
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, TensorType
 from prism_mlir.graph.dtypes import DType
-from prism_mlir.graph.examples import attention, build_program, rms_norm, swiglu
+from prism_mlir.graph.examples import attention, build_program, qk_attention, rms_norm, swiglu
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, program_types
 from prism_mlir.graph.launch_info import Role
 from prism_mlir.graph.mapping import Mapping
@@ -197,6 +197,17 @@ def test_product_of_products() -> None:
     a, b, c = d.load(0, (-1,), None), d.load(1, (-1,), 1), d.load(2, (1,), 0)
     d.save(d.accum(d.add(MATMUL, d.add(MATMUL, a, b), c)), (1,))
     assert execute(program, d.graph(), Schedule.of({"x": 2, "i": 3}, 2, 2)).worst <= 1
+
+
+def test_loads_that_llvm_joins_read_nothing_unwritten() -> None:
+    """Three neighbouring statistics at known places: LLVM reads four, and the fourth must hold something."""
+    program = qk_attention(3, 33, 8)
+    d = Draft(program, (), None)
+    q, k, v = d.load(0, (), None), d.load(1, (), None), d.load(2, (), None)
+    scale = d.add(unary("1/sqrt(x/8 + 1e-06)"), d.add(sum_(2), d.add(unary("x**2"), q)))
+    weights = d.add(unary("exp(x)"), d.add(MATMUL, d.add(MUL, q, scale), k))
+    d.save(d.add(DIV, d.add(MATMUL, weights, v), d.add(sum_(2), weights)), ())
+    assert execute(program, d.graph(), Schedule.of({}, 1, 1), roundings=2).worst <= 1
 
 
 def test_product_used_by_a_reduction_and_saved() -> None:

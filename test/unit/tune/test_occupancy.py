@@ -12,7 +12,6 @@ from prism_mlir.graph.footprint import Placement, Product, place
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program, ProgramInput
 from prism_mlir.tune.occupancy import (
-    accumulators,
     executed_fma,
     granules,
     operand_strides,
@@ -90,7 +89,7 @@ def test_strides_come_from_the_program_where_it_has_them() -> None:
 @pytest.mark.parametrize("dtype", [DType.F16, DType.F32])
 def test_accumulators_are_those_code_generation_deals_out(shape: tuple[int, int], warps: int, dtype: DType) -> None:
     product = Product.of(shape, 32, dtype)
-    assert accumulators(product, warps) == spread_of(product, shape, warps).count
+    assert product.accumulators(warps) == spread_of(product, shape, warps).count
 
 
 @pytest.mark.parametrize("stages", [1, 2, 4])
