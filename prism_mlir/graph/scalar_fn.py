@@ -23,6 +23,8 @@ from prism_mlir.graph.errors import InputError
 
 X = sympy.Symbol("x", real=True)
 
+MAX_EXPONENT = 1024  # of a number; sympy computes it exactly, however many digits it has
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": sympy.exp,
     "log": sympy.log,
@@ -123,11 +125,18 @@ def _convert(node: ast.expr, text: str) -> Any:
         case ast.BinOp(left=left, op=op, right=right):
             return _binary(op, _convert(left, text), _convert(right, text), text)
         case ast.Call(func=ast.Name(id=name), args=arguments, keywords=[]) if name in _FUNCTIONS:
-            return _FUNCTIONS[name](*(_convert(a, text) for a in arguments))
+            return _call(name, [_convert(a, text) for a in arguments], text)
         case _:
             raise InputError(
                 f"scalar function '{text[:60]}' uses something other than arithmetic and {', '.join(_FUNCTIONS)}"
             )
+
+
+def _call(name: str, arguments: list[Any], text: str) -> Any:
+    try:
+        return _FUNCTIONS[name](*arguments)
+    except TypeError:
+        raise InputError(f"scalar function '{text[:60]}' gives {name} {len(arguments)} arguments") from None
 
 
 def _binary(op: ast.operator, left: Any, right: Any, text: str) -> Any:
@@ -141,6 +150,8 @@ def _binary(op: ast.operator, left: Any, right: Any, text: str) -> Any:
         case ast.Div():
             return left / right
         case ast.Pow():
+            if left.is_number and right.is_extended_real and right.is_number and abs(right) > MAX_EXPONENT:
+                raise InputError(f"scalar function '{text[:60]}' raises a number to a power above {MAX_EXPONENT}")
             return left**right
         case _:
             raise InputError(f"scalar function '{text[:60]}' uses an operator other than + - * / **")

@@ -13,7 +13,16 @@ from collections.abc import Sequence
 from io import StringIO
 
 from xdsl.context import Context
-from xdsl.dialects.builtin import Builtin, FileLineColLoc, IntAttr, ModuleOp, StringAttr, UnknownLoc
+from xdsl.dialects.builtin import (
+    ArrayAttr,
+    Builtin,
+    FileLineColLoc,
+    IntAttr,
+    ModuleOp,
+    StringAttr,
+    SymbolRefAttr,
+    UnknownLoc,
+)
 from xdsl.dialects.func import Func
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
@@ -21,6 +30,7 @@ from xdsl.printer import Printer
 from xdsl.utils.exceptions import ParseError
 
 from prism_mlir.dialects.sgraph import SGRAPH
+from prism_mlir.dialects.sgraph.attributes import InputAttr
 from prism_mlir.dialects.sgraph.block_ops import LoadOp
 from prism_mlir.dialects.sgraph.graph_ops import GraphOp
 from prism_mlir.dialects.sgraph.program_ops import ProgramOp
@@ -64,7 +74,7 @@ def read_ir(text: str, filename: str, ctx: Context) -> ModuleOp:
     Raises :class:`InputError` at the first syntax error, :class:`LimitError` for text that is too large or too deep.
     """
     check_text(text, filename)
-    spans = list(sgraph_spans(text))
+    spans = sgraph_spans(text) if "sgraph." in text else []
     if spans and _only_shell_left(text, spans):
         return _guarded(LocatedParser(ctx, text, filename), filename)
     handed = read_module(_to_generic(text, spans, filename, ctx), filename).text
@@ -100,16 +110,24 @@ def _plain() -> Context:
 
 
 def _restore_names(module: ModuleOp) -> None:
-    """Upstream renames SSA values; tensors have names of their own, from which ours are made again."""
+    """Upstream renames SSA values; tensors have names of their own, from which ours are made again.
+
+    Nothing is verified yet, so nothing is taken for granted.
+    """
     names: dict[str, list[str]] = {}
     for program in (op for op in module.body.block.ops if isinstance(op, ProgramOp)):
-        names[program.sym_name.data] = [view.data.name for view in program.inputs]
-        _name(program.body.block.args, names[program.sym_name.data])
+        match program.properties:
+            case {"sym_name": StringAttr(data=symbol), "inputs": ArrayAttr() as inputs}:
+                names[symbol] = [view.data.name for view in inputs if isinstance(view, InputAttr)]
+                _name(program.body.blocks[0].args if program.body.blocks else (), names[symbol])
     for graph in (op for op in module.body.block.ops if isinstance(op, GraphOp)):
-        if graph.implements is not None:
-            _name(graph.body.block.args, names.get(graph.implements.root_reference.data, ()))
+        match graph.properties.get("implements"):
+            case SymbolRefAttr(root_reference=root) if graph.body.blocks:
+                _name(graph.body.blocks[0].args, names.get(root.data, ()))
         for load in (op for op in graph.walk() if isinstance(op, LoadOp)):
-            _name([load.source], [load.tensor.data.lower()])
+            match load.properties.get("tensor"):
+                case StringAttr(data=tensor) if len(load.operands) == 1:
+                    _name(load.operands, [tensor.lower()])
 
 
 def _name(values: Sequence[SSAValue], names: Sequence[str]) -> None:
