@@ -49,6 +49,8 @@ class Arithmetic:
         """A binary operator of the operator table; ``max`` and ``min`` hand on NaN, as the table's meaning does."""
         if op.name == "div":
             return self.divide(a, b)
+        if op.name not in _BINARY:
+            raise CodegenError(f"no code for operator {op.name}", None, "add it to codegen/elementwise.py")
         return self._two(_BINARY[op.name], a, b)
 
     def combine(self, monoid: str, a: str, b: str) -> str:

@@ -10,7 +10,8 @@ import pytest
 from prism_mlir.codegen.builder import Builder
 from prism_mlir.codegen.elementwise import Arithmetic
 from prism_mlir.codegen.ptx import gpu_module_to_ptx
-from prism_mlir.graph.ops import unary
+from prism_mlir.graph.errors import CodegenError
+from prism_mlir.graph.ops import OPS, Kind, Op, unary
 from prism_mlir.graph.scalar_fn import ScalarFn
 from prism_mlir.runtime.ptx import Module
 
@@ -107,3 +108,14 @@ def test_sine_and_cosine_are_the_accurate_ones(fast: bool) -> None:
     """``sin.approx`` is only good near zero; arguments are not known to be, so the device library's reduction is used."""
     ptx = compile_all(fast, ["sin(x)", "cos(x)"])
     assert "sin.approx" not in ptx and "cos.approx" not in ptx and ".extern .func" not in ptx
+
+
+@pytest.mark.parametrize("name", [name for name, spec in OPS.items() if spec.kind is Kind.BINARY])
+def test_every_binary_operator_of_the_table_has_code(name: str) -> None:
+    b = Builder()
+    assert Arithmetic(b, fast=True).binary(Op(name), "%a", "%b").startswith("%")
+
+
+def test_an_operator_without_code_is_named() -> None:
+    with pytest.raises(CodegenError, match="no code for operator hypot"):
+        Arithmetic(Builder(), fast=True).binary(Op("hypot"), "%a", "%b")
