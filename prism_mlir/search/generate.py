@@ -7,7 +7,7 @@ program (``abstract``), or too few operators remain to bring every open tile to 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 
@@ -26,9 +26,12 @@ Dims = tuple[DimClass, ...]
 Key = tuple[int, tuple[int, ...], tuple[str, ...]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Tile:
-    """What the search knows about a node: expression, dims (as program dim classes) and stage."""
+    """What the search knows about a node: expression, dims (as program dim classes) and stage.
+
+    The generator makes each tile once (``_tile``), so that comparing and hashing cost nothing.
+    """
 
     expr: int
     dims: Dims
@@ -51,7 +54,11 @@ class Choice:
         return Choice(op, label_of(op), op.sort_key, op.spec.commutative)
 
 
-Move = tuple[Choice, tuple[int, ...], Tile]
+Found = tuple[Choice, Tile]
+"""An operator that may be applied to given tiles, and its result."""
+
+Move = tuple[Key, BlockNode, Tile]
+"""A node that may come next."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +104,7 @@ class Generator:
         self.target = target or abstract_target(program)
         classes = dim_classes(program)
         self.input_dims = classes.of[: len(program.inputs)]
+        self.input_exprs = self.target.inputs
         self.types = program_types(program)
         self.goals = tuple(
             Goal(root, classes.of[o.value]) for root, o in zip(self.target.roots, program.outputs, strict=True)
@@ -113,6 +121,9 @@ class Generator:
         self.has_outer_product = None in contracted  # otherwise mul says the same as a product over a dim of size 1
         self.accums = [Choice.of(Accum(m)) for m in ("sum", *(("max",) if "reduce_max" in names else ()))]
         self.grid = GRID_NAMES[: limits.grid_dims]
+        self._tiles: dict[tuple[int, Dims, Stage], Tile] = {}
+        self._one: dict[Tile, tuple[Found, ...]] = {}
+        self._two: dict[tuple[Tile, Tile], tuple[tuple[Found, ...], list[str]]] = {}
 
     def _binaries(self, ops: list[Op]) -> list[Op]:
         """Binary operators whose label occurs in the saturated expressions (a program with div may need mul)."""
@@ -123,19 +134,21 @@ class Generator:
     def run(self) -> Iterator[KernelGraph]:
         """All structures within the limits, in a fixed order."""
         for config in self._load_sets():
-            state = _State()
-            for load in config:
-                state.push(BlockNode(load), self._load_tile(load))
-            yield from self._extend(state, (-1, (), ()), self.limits.operators)
-            if not self.funnel.complete:
-                return
+            for tiles in self._load_tiles(config):
+                state = _State()
+                for load, tile in zip(config, tiles, strict=True):
+                    state.push(BlockNode(load), tile)
+                moves = [move for k in range(len(tiles)) for move in self._moves_on(state, k)]
+                yield from self._extend(state, moves, self.limits.operators)
+                if not self.funnel.complete:
+                    return
 
     def _load_sets(self) -> list[tuple[Load, ...]]:
         """Which inputs are loaded in the loop, before it, or both; every input the outputs depend on is loaded.
 
         First all loads in the loop, then none (a block without a loop); mixtures only with ``limits.invariant_loads``.
         """
-        needed = [k for k in range(len(self.types)) if self.target.inputs[k] in self.target.distance]
+        needed = [k for k in range(len(self.types)) if self.input_exprs[k] in self.target.distance]
         uniform = [tuple(Load(k) for k in needed), tuple(Load(k, True) for k in needed)]
         if not self.limits.invariant_loads:
             return uniform
@@ -146,11 +159,26 @@ class Generator:
             mixed, key=lambda s: (sum(load.invariant for load in s), len(s), [load.sort_key for load in s])
         )
 
-    def _load_tile(self, load: Load) -> Tile:
-        stage = Stage.INVARIANT if load.invariant else Stage.BODY
-        return Tile(self.target.inputs[load.source], self.input_dims[load.source], stage)
+    def _load_tiles(self, loads: Sequence[Load]) -> Iterator[tuple[Tile, ...]]:
+        """The tiles that loads bring in; more than one choice only where mappings are chosen this early (``concrete``)."""
+        yield tuple(self._load_tile(load, self.input_dims[load.source]) for load in loads)
 
-    def _extend(self, state: _State, last: Key, left: int) -> Iterator[KernelGraph]:
+    def _load_tile(self, load: Load, dims: Dims) -> Tile:
+        return self._tile(self.input_exprs[load.source], dims, Stage.INVARIANT if load.invariant else Stage.BODY)
+
+    def _tile(self, expr: int, dims: Dims, stage: Stage) -> Tile:
+        key = (expr, dims, stage)
+        tile = self._tiles.get(key)
+        if tile is None:
+            tile = self._tiles[key] = Tile(expr, dims, stage)
+        return tile
+
+    def _class_of(self, dim: DimClass) -> DimClass:
+        """The program dim class of a tile's dim."""
+        return dim
+
+    def _extend(self, state: _State, moves: Sequence[Move], left: int) -> Iterator[KernelGraph]:
+        """The partial graph, if it is finished, and all graphs that go on from it by ``moves``."""
         if self.funnel.counts["states"] >= self.limits.states:
             self.funnel.stop(f"states limit of {self.limits.states}")
             return
@@ -160,84 +188,102 @@ class Generator:
             yield graph
         if left == 0:
             return
-        for key, node, tile in self._moves(state, last):
+        for key, node, tile in moves:
             state.push(node, tile)
             if self._can_finish(state, left - 1):
-                yield from self._extend(state, key, left - 1)
+                later = [] if left == 1 else self._later(state, moves, key)
+                yield from self._extend(state, later, left - 1)
             else:
                 self.funnel.count("rejected: too few operators left")
             state.pop()
             if not self.funnel.complete:
                 return
 
-    def _moves(self, state: _State, last: Key) -> Iterator[tuple[Key, BlockNode, Tile]]:
-        """Every node that may come next, by newest operand."""
-        for newest in range(max(last[0], 0), len(state.nodes)):
-            for choice, operands, tile in self._nodes_on(state, newest):
-                key = (newest, operands, choice.sort_key)
-                if key > last:
-                    yield key, BlockNode(choice.op, operands), tile
+    def _later(self, state: _State, moves: Sequence[Move], last: Key) -> list[Move]:
+        """What may follow the newest node: what could have been added instead of it and has a larger key, and what uses it."""
+        later = [move for move in moves if move[0] > last]
+        later += self._moves_on(state, len(state.nodes) - 1)
+        return later
 
-    def _nodes_on(self, state: _State, newest: int) -> Iterator[Move]:
-        """Nodes whose largest operand is ``newest``."""
-        tile = state.tiles[newest]
+    def _moves_on(self, state: _State, newest: int) -> Iterator[Move]:
+        """Every node whose largest operand is ``newest``."""
+        tiles, tile = state.tiles, state.tiles[newest]
+        for choice, result in self._on_one(tile):
+            yield (newest, (newest,), choice.sort_key), BlockNode(choice.op, (newest,)), result
+        for other in range(newest + 1):
+            for choice, result in self._on_two(tiles[other], tile):
+                yield (newest, (other, newest), choice.sort_key), BlockNode(choice.op, (other, newest)), result
+            if other == newest:
+                continue
+            for choice, result in self._on_two(tile, tiles[other]):
+                if not choice.commutative:  # already there with its operands in order
+                    yield (newest, (newest, other), choice.sort_key), BlockNode(choice.op, (newest, other)), result
+
+    def _on_one(self, tile: Tile) -> Sequence[Found]:
+        """What one tile can be given to."""
+        found = self._one.get(tile)
+        if found is None:
+            found = self._one[tile] = tuple(self._unary_results(tile))
+        return found
+
+    def _on_two(self, left: Tile, right: Tile) -> Sequence[Found]:
+        """What two tiles can be given to, in this order."""
+        known = self._two.get((left, right))
+        if known is None:
+            rejected: list[str] = []
+            known = self._two[left, right] = (tuple(self._binary_results(left, right, rejected)), rejected)
+        for why in known[1]:
+            self.funnel.count(why)
+        return known[0]
+
+    def _unary_results(self, tile: Tile) -> Iterator[Found]:
         if tile.stage is Stage.BODY:
             for accum in self.accums:
-                yield accum, (newest,), Tile(tile.expr, tile.dims, Stage.AFTER)
-        yield from self._unary_nodes(tile, newest)
-        for other in range(newest + 1):
-            stage = _meet(tile.stage, state.tiles[other].stage)
-            if stage is None:
-                continue
-            yield from self._binary_nodes(state, other, newest, stage)
-            if other != newest:
-                yield from self._binary_nodes(state, newest, other, stage)
-
-    def _unary_nodes(self, tile: Tile, k: int) -> Iterator[Move]:
+                yield accum, self._tile(tile.expr, tile.dims, Stage.AFTER)
         results = self.target.on_one(tile.expr)
         for choice in self.unaries:
             if (expr := results.get(choice.label)) is not None:
-                yield choice, (k,), Tile(expr, tile.dims, tile.stage)
+                yield choice, self._tile(expr, tile.dims, tile.stage)
         for choice in self.reductions:
             assert isinstance(choice.op, Op) and choice.op.dim is not None
             d = choice.op.dim
-            dim_class = tile.dims[d] if d < len(tile.dims) else None
+            dim_class = self._class_of(tile.dims[d]) if d < len(tile.dims) else None
             if dim_class is not None and (expr := results.get(sum_label(choice.op.name, dim_class))) is not None:
-                yield choice, (k,), Tile(expr, (*tile.dims[:d], None, *tile.dims[d + 1 :]), tile.stage)
+                yield choice, self._tile(expr, (*tile.dims[:d], None, *tile.dims[d + 1 :]), tile.stage)
         for choice in self.transposes:
             assert isinstance(choice.op, Op) and choice.op.perm is not None
             if len(choice.op.perm) == len(tile.dims):
-                yield choice, (k,), Tile(tile.expr, tuple(tile.dims[p] for p in choice.op.perm), tile.stage)
-        self.funnel.count("single operators tried", len(self.unaries) + len(self.reductions))
+                yield choice, self._tile(tile.expr, tuple(tile.dims[p] for p in choice.op.perm), tile.stage)
 
-    def _binary_nodes(self, state: _State, a: int, b: int, stage: Stage) -> Iterator[Move]:
-        left, right = state.tiles[a], state.tiles[b]
+    def _binary_results(self, left: Tile, right: Tile, rejected: list[str]) -> Iterator[Found]:
+        stage = _meet(left.stage, right.stage)
         results = self.target.on_two(left.expr, right.expr)
-        if not results:
-            self.funnel.count("rejected: not a subexpression")
+        if stage is None or not results:
+            rejected.append("rejected: not a subexpression" if stage else "rejected: inside and after the loop")
             return
-        yield from self._matmul_nodes(results, state, a, b, stage)
+        yield from self._matmul_results(results, left, right, stage, rejected)
         dims = _broadcast_dims(left.dims, right.dims)
         if dims is None:
-            self.funnel.count("rejected: dims do not match")
+            rejected.append("rejected: dims do not match")
             return
         for choice in self.binaries:
             assert isinstance(choice.op, Op)
-            if (expr := results.get(choice.op.name)) is not None and not (choice.commutative and a > b):
-                yield choice, (a, b), Tile(expr, dims, stage)
+            if (expr := results.get(choice.op.name)) is not None:
+                yield choice, self._tile(expr, dims, stage)
 
-    def _matmul_nodes(self, results: Mapping[str, int], state: _State, a: int, b: int, stage: Stage) -> Iterator[Move]:
-        left, right = state.tiles[a], state.tiles[b]
+    def _matmul_results(
+        self, results: Mapping[str, int], left: Tile, right: Tile, stage: Stage, rejected: list[str]
+    ) -> Iterator[Found]:
         if self.matmul is None or (product := results.get("mul")) is None:
             return
         dims, contracted = _matmul_dims(left.dims, right.dims), left.dims[-1]
         if dims is None:
-            self.funnel.count("rejected: dims do not match")
-        elif contracted is not None:
-            if (expr := self.target.on_one(product).get(sum_label("sum", contracted))) is not None:
-                yield self.matmul, (a, b), Tile(expr, dims, stage)
+            rejected.append("rejected: dims do not match")
+        elif (dim_class := self._class_of(contracted)) is not None:
+            if (expr := self.target.on_one(product).get(sum_label("sum", dim_class))) is not None:
+                yield self.matmul, self._tile(expr, dims, stage)
         elif self.has_outer_product:
-            yield self.matmul, (a, b), Tile(product, dims, stage)
+            yield self.matmul, self._tile(product, dims, stage)
 
     def _can_finish(self, state: _State, left: int) -> bool:
         """A lower bound on the operators still needed: joining open tiles, leaving the loop, reaching an output."""
