@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from collections.abc import Iterable
 
 from prism_mlir.graph.errors import InputError
 from prism_mlir.verify.axioms_algebra import ALGEBRA_RULES
-from prism_mlir.verify.axioms_parallel import PARALLEL_RULES
-from prism_mlir.verify.axioms_reduction import REDUCTION_RULES
+from prism_mlir.verify.axioms_parallel import ELEMENTWISE, PARALLEL_RULES
+from prism_mlir.verify.axioms_reduction import CONTRACTIONS, REDUCTION_RULES
+from prism_mlir.verify.parallelized import Parallelized
 from prism_mlir.verify.rule import Rule
 
 ALL_RULES: tuple[Rule, ...] = (*ALGEBRA_RULES, *PARALLEL_RULES, *REDUCTION_RULES)
+
+SPLITS: tuple[Parallelized, ...] = (*ELEMENTWISE, *CONTRACTIONS)
+"""The axioms about how operators split over a parallel dim, from which most of the rules are derived."""
 
 DEFAULT_GROUPS = ("core", "commute", "commutativity", "mul-associativity", "add-associativity", "fractions")
 """On by default: what the paper lists, and the arithmetic that search itself assumes when it prunes (abstract expressions):
@@ -27,9 +32,23 @@ def select(groups: Iterable[str] = DEFAULT_GROUPS) -> tuple[Rule, ...]:
     return tuple(r for r in ALL_RULES if r.group in wanted)
 
 
+def axiom_lines(rules: Iterable[Rule]) -> list[str]:
+    """One JSON object for each rule, in the order given."""
+    return [json.dumps(r.to_dict()) for r in rules]
+
+
 def axiom_hash(rules: Iterable[Rule]) -> str:
     """16 hexadecimal digits that name a set of axioms, whatever their order."""
-    return hashlib.sha256(repr(sorted(map(repr, rules))).encode()).hexdigest()[:16]
+    return hashlib.sha256("\n".join(sorted(axiom_lines(rules))).encode()).hexdigest()[:16]
 
 
 DEFAULT = select()
+
+
+def main() -> None:
+    """Print every axiom as a line of JSON: the copy that the checker of certificates keeps."""
+    print("\n".join(axiom_lines(ALL_RULES)))
+
+
+if __name__ == "__main__":
+    main()

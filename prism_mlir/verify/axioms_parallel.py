@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from prism_mlir.verify.parallelized import Parallelized
 from prism_mlir.verify.rule import BINARY_SYMBOLS, MOVE_SYMBOLS, Rule
 
 PAPER = "paper Table 1: "
@@ -59,79 +60,66 @@ def _commutation() -> list[Rule]:
     return [_in_group(r, "commute") for r in rules]
 
 
-def _unary() -> list[Rule]:
-    rules = [
-        Rule("unary-part", "(Unary (Part t d p) f)", "(Part (Unary t f) d p)", PAPER + "unary op commutes with part"),
-        Rule("unary-comb", "(Unary (Comb t d p) f)", "(Comb (Unary t f) d p)", PAPER + "unary op commutes with comb"),
-        Rule("unary-repl", "(Unary (Repl t p) f)", "(Repl (Unary t f) p)", PAPER + "unary op commutes with repl"),
+def _unary() -> list[Parallelized]:
+    whole = "(Unary t f)"
+    axioms = [
+        Parallelized(
+            "unary-part",
+            "unary-comb",
+            whole,
+            (("t", "Part d"),),
+            "Comb d",
+            PAPER + "unary op commutes with part and comb",
+        ),
+        Parallelized("unary-repl", "", whole, (("t", "Repl"),), "Unrepl", PAPER + "unary op commutes with repl"),
     ]
     for move in MOVE_SYMBOLS:
-        name, moved = move.lower(), ("moves m d k",)
-        rules += [
-            Rule(
-                f"{name}-part",
-                f"({move} (Part t d p) m)",
-                f"(Part ({move} t m) k p)",
-                "ours: a dim is cut, then moved",
-                moved,
+        name, whole, carried = move.lower(), f"({move} t m)", ("moves m d k",)
+        cut, copies = (("t", "Part d"),), (("t", "Repl"),)
+        axioms += [
+            Parallelized(
+                f"{name}-part", f"{name}-comb", whole, cut, "Comb k", "ours: a dim is cut, then moved", carried
             ),
-            Rule(f"{name}-comb", f"({move} (Comb t d p) m)", f"(Comb ({move} t m) k p)", "ours: as with part", moved),
-            Rule(f"{name}-repl", f"({move} (Repl t p) m)", f"(Repl ({move} t m) p)", "ours: copies may be moved"),
+            Parallelized(f"{name}-repl", "", whole, copies, "Unrepl", "ours: copies may be moved"),
         ]
-    return rules
+    return axioms
 
 
-def _binary(op: str) -> list[Rule]:
+def _binary(op: str) -> list[Parallelized]:
     """With broadcast: along a dim where one operand has size 1, it is replicated where the other is partitioned."""
-    name, comb, part = op.lower(), f"(Comb ({op} a b) d p)", f"(Part ({op} a b) d p)"
+    name, whole, source = op.lower(), f"({op} a b)", PAPER + "binary op commutes with part and comb"
+    broadcast = source + ", with broadcast"
+    part, repl = "Part d", "Repl"
     return [
-        Rule(
+        Parallelized(
             f"{name}-part-part",
-            f"({op} (Part a d p) (Part b d p))",
-            part,
-            PAPER + "binary op commutes with part",
-            ("same a b d",),
-        ),
-        Rule(
-            f"{name}-part-repl",
-            f"({op} (Part a d p) (Repl b p))",
-            part,
-            PAPER + "the same, with broadcast",
-            ("one b d",),
-        ),
-        Rule(
-            f"{name}-repl-part",
-            f"({op} (Repl a p) (Part b d p))",
-            part,
-            PAPER + "the same, with broadcast",
-            ("one a d",),
-        ),
-        Rule(
-            f"{name}-repl-repl",
-            f"({op} (Repl a p) (Repl b p))",
-            f"(Repl ({op} a b) p)",
-            PAPER + "binary op commutes with repl",
-        ),
-        Rule(
             f"{name}-comb-comb",
-            f"({op} (Comb a d p) (Comb b d p))",
-            comb,
-            PAPER + "binary op commutes with comb",
+            whole,
+            (("a", part), ("b", part)),
+            "Comb d",
+            source,
             ("same a b d",),
         ),
-        Rule(
+        Parallelized(
+            f"{name}-part-repl",
             f"{name}-comb-whole",
-            f"({op} (Comb a d p) b)",
-            f"(Comb ({op} a (Repl b p)) d p)",
-            PAPER + "binary op commutes with comb, with broadcast",
+            whole,
+            (("a", part), ("b", repl)),
+            "Comb d",
+            broadcast,
             ("one b d",),
         ),
-        Rule(
+        Parallelized(
+            f"{name}-repl-part",
             f"{name}-whole-comb",
-            f"({op} a (Comb b d p))",
-            f"(Comb ({op} (Repl a p) b) d p)",
-            PAPER + "binary op commutes with comb, with broadcast",
+            whole,
+            (("a", repl), ("b", part)),
+            "Comb d",
+            broadcast,
             ("one a d",),
+        ),
+        Parallelized(
+            f"{name}-repl-repl", "", whole, (("a", repl), ("b", repl)), "Unrepl", PAPER + "binary op commutes with repl"
         ),
     ]
 
@@ -144,9 +132,11 @@ def _in_group(rule: Rule, group: str) -> Rule:
     return replace(rule, group=group)
 
 
+ELEMENTWISE: tuple[Parallelized, ...] = (*_unary(), *(axiom for op in BINARY_SYMBOLS for axiom in _binary(op)))
+"""How elementwise operators, transposes and reshapes split over a parallel dim."""
+
 PARALLEL_RULES: tuple[Rule, ...] = (
     *_cancellation(),
     *_commutation(),
-    *_unary(),
-    *(rule for op in BINARY_SYMBOLS for rule in _binary(op)),
+    *(rule for axiom in ELEMENTWISE for rule in axiom.rules()),
 )

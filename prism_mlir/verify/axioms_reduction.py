@@ -13,90 +13,64 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism_mlir.verify.axioms_parallel import INVERSE, PAPER
+from prism_mlir.verify.axioms_parallel import PAPER
+from prism_mlir.verify.parallelized import Parallelized
 from prism_mlir.verify.rule import MOVE_SYMBOLS, Monoid, Rule
 
 _LINEAR = "ours: a sum over p commutes with what is linear in its terms"
 
 
-def _matmul() -> list[Rule]:
-    product = "(Matmul a b row col)"
+def _matmul() -> list[Parallelized]:
+    """The paper's four ways to split a product, and copies of one."""
+    product, split = "(Matmul a b row col)", PAPER + "parallelized matmul"
+
+    def axiom(name: str, joined: str, a: str, b: str, join: str, source: str, *when: str) -> Parallelized:
+        return Parallelized(name, joined, product, (("a", a), ("b", b)), join, source, when)
+
     return [
-        Rule(
-            "matmul-rows",
-            "(Matmul (Part a row p) (Repl b p) row col)",
-            f"(Part {product} row p)",
-            INVERSE + "row partition",
-        ),
-        Rule(
-            "matmul-columns",
-            "(Matmul (Repl a p) (Part b col p) row col)",
-            f"(Part {product} col p)",
-            INVERSE + "column partition",
-        ),
-        Rule(
+        axiom("matmul-rows", "matmul-comb-rows", "Part row", "Repl", "Comb row", f"{split} (row partition)"),
+        axiom("matmul-columns", "matmul-comb-columns", "Repl", "Part col", "Comb col", f"{split} (column partition)"),
+        axiom(
             "matmul-leading",
-            "(Matmul (Part a d p) (Part b d p) row col)",
-            f"(Part {product} d p)",
-            INVERSE + "leading dim",
-            ("below d row",),
-        ),
-        Rule(
-            "matmul-repl", "(Matmul (Repl a p) (Repl b p) row col)", f"(Repl {product} p)", "ours: copies of a product"
-        ),
-        Rule(
-            "matmul-comb-rows",
-            "(Matmul (Comb a row p) b row col)",
-            "(Comb (Matmul a (Repl b p) row col) row p)",
-            PAPER + "parallelized matmul (row partition), with a := part of a comb",
-        ),
-        Rule(
-            "matmul-comb-columns",
-            "(Matmul a (Comb b col p) row col)",
-            "(Comb (Matmul (Repl a p) b row col) col p)",
-            PAPER + "parallelized matmul (column partition), with b := part of a comb",
-        ),
-        Rule(
             "matmul-comb-leading",
-            "(Matmul (Comb a d p) (Comb b d p) row col)",
-            f"(Comb {product} d p)",
-            PAPER + "parallelized matmul (leading dim), with part of combs",
-            ("below d row",),
+            "Part d",
+            "Part d",
+            "Comb d",
+            f"{split} (leading dim)",
+            "below d row",
         ),
-        Rule(
-            "matmul-comb-contracted",
-            "(Matmul (Comb a col p) (Comb b row p) row col)",
-            f"(Red {product} p)",
-            PAPER + "parallelized matmul (reduction), with part of combs",
-        ),
+        axiom("partial-matmul", "matmul-comb-contracted", "Part col", "Part row", "Red", f"{split} (reduction)"),
+        axiom("matmul-repl", "", "Repl", "Repl", "Unrepl", "ours: copies of a product"),
     ]
+
+
+def _split_sums(op: str, red: Monoid) -> list[Parallelized]:
+    name, what = op.lower(), "sum" if red is Monoid.SUM else "max"
+    whole, paper = f"({op} t d)", PAPER if red is Monoid.SUM else "ours, as for sums: "
+    partial = "partial-sum" if red is Monoid.SUM else "partial-max"
+    compound = f"{paper}compound parallelized {what}, one level (forms 1 to 5 at every depth)"
+    return [
+        Parallelized(
+            f"{name}-part", f"{name}-comb", whole, (("t", "Part k"),), "Comb k", f"{paper}{what}, part and comb commute",
+            ("differ d k",),
+        ),
+        Parallelized(f"{name}-repl", "", whole, (("t", "Repl"),), "Unrepl", f"{paper}{what} and repl commute"),
+        Parallelized(partial, f"{name}-of-comb", whole, (("t", "Part d"),), red.value, compound),
+    ]  # fmt: skip
+
+
+CONTRACTIONS: tuple[Parallelized, ...] = (
+    *_matmul(),
+    *_split_sums("Sum", Monoid.SUM),
+    *_split_sums("ReduceMax", Monoid.MAX),
+)
+"""How what contracts splits over a parallel dim."""
 
 
 def _sums(op: str, red: Monoid) -> list[Rule]:
     name, what = op.lower(), "sum" if red is Monoid.SUM else "max"
     paper = PAPER if red is Monoid.SUM else "ours, as for sums: "
     return [
-        Rule(
-            f"{name}-part",
-            f"({op} (Part t k p) d)",
-            f"(Part ({op} t d) k p)",
-            f"{paper}{what} and part commute",
-            ("differ d k",),
-        ),
-        Rule(
-            f"{name}-comb",
-            f"({op} (Comb t k p) d)",
-            f"(Comb ({op} t d) k p)",
-            f"{paper}{what} and comb commute",
-            ("differ d k",),
-        ),
-        Rule(f"{name}-repl", f"({op} (Repl t p) d)", f"(Repl ({op} t d) p)", f"{paper}{what} and repl commute"),
-        Rule(
-            f"{name}-of-comb",
-            f"({op} (Comb t d p) d)",
-            f"({red} ({op} t d) p)",
-            f"{paper}compound parallelized {what}, forms 2 to 5, one level at a time",
-        ),
         Rule(
             f"{name}-of-red",
             f"({op} ({red} t p) d)",
@@ -134,22 +108,6 @@ def _partial_sums() -> list[Rule]:
         return Rule(f"partial-{name}", left, right, source, when, given, concludes=Monoid.SUM, over="p")
 
     rules = [
-        Rule(
-            "partial-matmul",
-            "(Matmul (Part a col p) (Part b row p) row col)",
-            "(Matmul a b row col)",
-            PAPER + "parallelized matmul (reduction)",
-            concludes=Monoid.SUM,
-            over="p",
-        ),
-        Rule(
-            "partial-sum",
-            "(Sum (Part t d p) d)",
-            "(Sum t d)",
-            PAPER + "compound parallelized sum (form 1)",
-            concludes=Monoid.SUM,
-            over="p",
-        ),
         Rule("partial-red", "(Red e p)", "t", "definition of a partial sum", given=(("e", "p", "t"),)),
         carry("matmul-left", "(Matmul e (Repl b p) row col)", "(Matmul t b row col)"),
         carry("matmul-right", "(Matmul (Repl a p) e row col)", "(Matmul a t row col)"),
@@ -192,7 +150,6 @@ def _partial_maxima() -> list[Rule]:
         )
 
     return [
-        Rule("partial-max", "(ReduceMax (Part t d p) d)", "(ReduceMax t d)", source, concludes=Monoid.MAX, over="p"),
         Rule(
             "partial-max-redmax",
             "(RedMax e p)",
@@ -209,7 +166,7 @@ def _partial_maxima() -> list[Rule]:
 
 
 REDUCTION_RULES: tuple[Rule, ...] = (
-    *_matmul(),
+    *(rule for axiom in CONTRACTIONS for rule in axiom.rules()),
     *_sums("Sum", Monoid.SUM),
     *_sums("ReduceMax", Monoid.MAX),
     *_copies(),

@@ -116,6 +116,13 @@ def reshape_shapes(attr: str) -> tuple[Shape, Shape]:
     return _parse_ints(source), _parse_ints(target)
 
 
+def carried_dims(move: str) -> tuple[tuple[int, int], ...]:
+    """(from, to) for every dim that a ``Transpose`` or ``Reshape`` carries unchanged."""
+    if "->" not in move:
+        return tuple((d, k) for k, d in enumerate(_parse_ints(move)))
+    return tuple((a[0], b[0]) for a, b in reshape_groups(*reshape_shapes(move)) if len(a) == len(b) == 1)
+
+
 def tile_reshape(attr: str, tile: Shape) -> Shape:
     """Shape of a reshaped tile: dims that the reshape keeps have the tile's size, all others must be whole."""
     source, target = reshape_shapes(attr)

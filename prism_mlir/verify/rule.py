@@ -17,7 +17,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
@@ -98,6 +98,10 @@ class Rule:
     def reverse(self) -> Rule:
         """The same equality from right to left."""
         return replace(self, name=f"{self.name}-reverse", left=self.right, right=self.left)
+
+    def to_dict(self) -> dict[str, object]:
+        """The rule as JSON-able data, keys in a fixed order."""
+        return {**asdict(self), "when": list(self.when), "given": [list(g) for g in self.given]}
 
     @property
     def symbols(self) -> frozenset[str]:
