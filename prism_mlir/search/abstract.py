@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from prism_mlir.graph.dims import DimClass, DimClasses, dim_classes
-from prism_mlir.graph.ops import Kind, Op
+from prism_mlir.graph.ops import OPS, Kind, Op, keep
 from prism_mlir.graph.program import Program
 from prism_mlir.search.egraph import EGraph, ENode, Label
 
@@ -23,11 +23,13 @@ MAX_NODES = 60_000
 
 _LINEAR_PAIRS = ("add", "sub")
 _COMMUTATIVE = ("add", "mul", "max", "min")
+_REDUCTIONS = frozenset(name for name, spec in OPS.items() if spec.kind is Kind.REDUCE)
+_KEEP_OR_ZERO = str(keep(0.0))  # linear in what it keeps
 
 
 def label_of(op: Op) -> Label:
-    """The label of an elementwise operator."""
-    return (op.name, str(op.fn)) if op.fn is not None else (op.name,)
+    """The label of an elementwise operator; what it is on two operands is told by the label's first word."""
+    return (op.name, str(op.fn)) if op.fn is not None else (str(op),)
 
 
 def constant_label(op: Op) -> Label:
@@ -57,11 +59,18 @@ class AbstractTarget:
 
     above: dict[int, dict[Label, int]]
     pairs: dict[tuple[int, int], dict[str, int]]
+    _support: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @property
     def size(self) -> int:
         """E-nodes in the saturated graph."""
         return len(self.graph.table)
+
+    def support(self, expr: int) -> frozenset[int]:
+        """Program inputs that occur in an expression (axioms neither lose nor invent any)."""
+        if not self._support:
+            self._support = _supports(self.graph)
+        return self._support[self.graph.find(expr)]
 
     def on_one(self, expr: int) -> Mapping[Label, int]:
         """Label of every operator on one subexpression whose result is a subexpression -> that result."""
@@ -87,7 +96,7 @@ class AbstractTarget:
             case Kind.TRANSPOSE | Kind.RESHAPE | Kind.REDUCE:
                 return operands[0]
             case Kind.BINARY:
-                return self.on_two(*operands).get(op.name)
+                return self.on_two(*operands).get(label_of(op)[0])
             case Kind.UNARY:
                 return self.on_one(operands[0]).get(label_of(op))
             case Kind.CONSTANT:
@@ -103,7 +112,7 @@ def abstract_target(program: Program, max_nodes: int = MAX_NODES) -> AbstractTar
         if node.label[0] == "input":
             return frozenset(c for c in classes.of[int(node.label[1])] if c is not None)
         free = frozenset().union(*children)
-        reduced = node.label[0] in ("sum", "reduce_max") and int(node.label[1]) not in ambiguous
+        reduced = node.label[0] in _REDUCTIONS and int(node.label[1]) not in ambiguous
         return free - {int(node.label[1])} if reduced else free
 
     graph = EGraph(dims)
@@ -117,6 +126,19 @@ def abstract_target(program: Program, max_nodes: int = MAX_NODES) -> AbstractTar
     distance = _distances(graph, roots)
     above, pairs = _tables(graph, distance)
     return AbstractTarget(graph, inputs, roots, distance, saturated, above, pairs)
+
+
+def _supports(graph: EGraph) -> dict[int, frozenset[int]]:
+    support: dict[int, frozenset[int]] = {}
+    changed = True
+    while changed:
+        changed = False
+        for node, c in graph.table.items():
+            own = frozenset({int(node.label[1])}) if node.label[0] == "input" else frozenset[int]()
+            own = own.union(support.get(c, ()), *(support.get(graph.find(k), ()) for k in node.children))
+            if own != support.get(c):
+                support[c], changed = own, True
+    return support
 
 
 def _tables(
@@ -178,6 +200,21 @@ def _rules(ambiguous: frozenset[int]):  # type: ignore[no-untyped-def]
             _factor(graph, node, c)
         elif name == "sum":
             _sum(graph, node, c)
+        elif name == _KEEP_OR_ZERO:
+            _keep(graph, node, c)
+        elif name in _REDUCTIONS:
+            _commute(graph, node, c)
+
+    def _keep(graph: EGraph, node: ENode, c: int) -> None:
+        mask, a = node.children
+        for inner in graph.nodes_of(a):
+            if inner.label[0] == "sum" and independent(graph, mask, inner.label[1]):  # keep(m, sum(p)) = sum(keep(m, p))
+                equal(graph, c, inner.label, graph.add(node.label, mask, inner.children[0]))
+
+    def _commute(graph: EGraph, node: ENode, c: int) -> None:
+        for inner in graph.nodes_of(node.children[0]):
+            if inner.label[0] == node.label[0]:
+                equal(graph, c, inner.label, graph.add(node.label, inner.children[0]))
 
     def _mul(graph: EGraph, node: ENode, c: int) -> None:
         a, b = node.children
@@ -237,6 +274,8 @@ def _rules(ambiguous: frozenset[int]):  # type: ignore[no-untyped-def]
                 equal(graph, c, ("mul",), graph.add(node.label, inner.children[0]), inner.children[1])
             elif name == "div" and independent(graph, inner.children[1], node.label[1]):
                 equal(graph, c, ("div",), graph.add(node.label, inner.children[0]), inner.children[1])
+            elif name == _KEEP_OR_ZERO and independent(graph, inner.children[0], node.label[1]):
+                equal(graph, c, inner.label, inner.children[0], graph.add(node.label, inner.children[1]))
             elif name in _LINEAR_PAIRS and all(int(node.label[1]) in graph.data[graph.find(x)] for x in inner.children):
                 left, right = (graph.add(node.label, x) for x in inner.children)
                 equal(graph, c, inner.label, left, right)

@@ -14,7 +14,7 @@ from itertools import product
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, BlockOp, Load, Stage
 from prism_mlir.graph.dims import DimClass, dim_classes
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, program_types
-from prism_mlir.graph.ops import MATMUL, Kind, Op
+from prism_mlir.graph.ops import MATMUL, MONOIDS, OPS, Kind, Op
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.symbols import GRID_NAMES, LOOP_NAME
 from prism_mlir.search.abstract import AbstractTarget, abstract_target, label_of, sum_label
@@ -119,7 +119,8 @@ class Generator:
         contracted = {classes.of[n.operands[0]][-1] for n in program.nodes if n.op.kind is Kind.MATMUL}
         self.matmul = Choice.of(MATMUL) if contracted else None
         self.has_outer_product = None in contracted  # otherwise mul says the same as a product over a dim of size 1
-        self.accums = [Choice.of(Accum(m)) for m in ("sum", *(("max",) if "reduce_max" in names else ()))]
+        monoids = {"sum", *(monoid for name in names if (monoid := OPS[name].monoid) is not None)}
+        self.accums = [Choice.of(Accum(m)) for m in MONOIDS if m in monoids]
         self.grid = GRID_NAMES[: limits.grid_dims]
         self._tiles: dict[tuple[int, Dims, Stage], Tile] = {}
         self._one: dict[Tile, tuple[Found, ...]] = {}
@@ -128,8 +129,8 @@ class Generator:
     def _binaries(self, ops: list[Op]) -> list[Op]:
         """Binary operators whose label occurs in the saturated expressions (a program with div may need mul)."""
         labels = {node.label[0] for node in self.target.graph.table}
-        names = {op.name for op in ops if op.kind is Kind.BINARY} | (labels & {"add", "sub", "mul", "div"})
-        return [Op(name) for name in sorted(names)]
+        found = {op for op in ops if op.kind is Kind.BINARY} | {Op(name) for name in labels & {"add", "sub", "mul", "div"}}
+        return sorted(found, key=lambda op: op.sort_key)
 
     def run(self) -> Iterator[KernelGraph]:
         """All structures within the limits, in a fixed order."""
@@ -268,7 +269,7 @@ class Generator:
             return
         for choice in self.binaries:
             assert isinstance(choice.op, Op)
-            if (expr := results.get(choice.op.name)) is not None:
+            if (expr := results.get(choice.label[0])) is not None:
                 yield choice, self._tile(expr, dims, stage)
 
     def _matmul_results(

@@ -12,6 +12,10 @@ class SearchLimits:
 
     operators:  nodes of a block graph that are neither loads nor savers
     grid_dims:  parallel dims of the grid (0 to 3)
+    kernels:    graph-defined operators of a kernel graph (1 or 2)
+    second_operators: as ``operators``, for the second graph-defined operator
+    saved:      results that a first kernel may leave for the second
+    library:    library operators of a kernel graph
     states:     partial graphs visited
     structures: block graphs with symbolic mappings
     candidates: graphs with concrete mappings
@@ -22,6 +26,10 @@ class SearchLimits:
 
     operators: int = 11
     grid_dims: int = 3
+    kernels: int = 1
+    second_operators: int = 6
+    saved: int = 2
+    library: int = 0
     states: int = 5_000_000
     structures: int = 100_000
     candidates: int = 100_000

@@ -11,6 +11,8 @@ from prism_mlir.graph.program import Program
 from prism_mlir.search.abstract import abstract_target
 from prism_mlir.search.generate import Generator
 from prism_mlir.search.instantiate import Accept, instantiate
+from prism_mlir.search.kernel_generate import generate_pairs
+from prism_mlir.search.kernel_instantiate import PairInstantiator
 from prism_mlir.search.limits import Funnel, SearchLimits
 
 
@@ -33,15 +35,30 @@ def search(
     if not target.saturated:
         funnel.stop("abstract expressions did not saturate")
         return
+
+    def out_of_time() -> bool:
+        if deadline is not None and clock is not None and clock() > deadline:
+            funnel.stop(f"time limit of {limits.seconds} s")
+        return not funnel.complete
+
     for invariant_loads in (False, True):
         stage = replace(limits, invariant_loads=invariant_loads or limits.invariant_loads)
         for structure in Generator(program, stage, funnel, target=target).run():
-            if deadline is not None and clock is not None and clock() > deadline:
-                funnel.stop(f"time limit of {limits.seconds} s")
+            if out_of_time():
                 return
             yield from _mapped(program, structure, accept, funnel, limits)
         if funnel.counts["mappings with a loop"] or limits.invariant_loads or not funnel.complete:
-            return
+            break
+    if limits.kernels > 1 and funnel.complete:
+        for pairs in generate_pairs(program, limits, funnel, target):
+            for graph in PairInstantiator(program, pairs, accept, limits.grid_dims, funnel).run():
+                if funnel.counts["mappings"] >= limits.candidates:
+                    funnel.stop(f"candidates limit of {limits.candidates}")
+                if out_of_time():
+                    return
+                funnel.count("mappings")
+                funnel.count("mappings with two kernels")
+                yield graph
 
 
 def _mapped(
