@@ -28,7 +28,7 @@ from codegen_graphs import (
 from machine_run import execute, random_arguments
 
 from prism_mlir.graph.dtypes import DType, from_float64
-from prism_mlir.graph.examples import attention, rms_norm, rms_norm_mlp, softmax_matmul, swiglu
+from prism_mlir.graph.examples import attention, build_program, rms_norm, rms_norm_mlp, softmax_matmul, swiglu
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.ops import MATMUL, MUL, sum_, unary
 from prism_mlir.graph.program import Program
@@ -194,3 +194,28 @@ def test_large_values_saturate_as_the_result_type_does() -> None:
     ones = [from_float64(np.full(i.shape, 30.0), DType.F16) for i in program.inputs]
     outcome = execute(program, swiglu_late(program), Schedule.of({"x": 1, "i": 2}, 2, 2), ones)
     assert np.isposinf(outcome.got[0]).all()  # (64 * 900)**2 is past 65504
+
+
+@pytest.mark.parametrize("dtype", [DType.F16, DType.BF16, DType.F32])
+@pytest.mark.parametrize(
+    ("m", "k", "n", "sizes", "warps", "stages"),
+    [
+        (8, 64, 64, {"x": 2, "y": 1, "i": 2}, 2, 2),
+        (16, 48, 40, {"x": 1, "y": 1, "i": 3}, 4, 3),
+        (33, 70, 25, {"x": 2, "y": 3, "i": 4}, 4, 2),
+        (64, 32, 96, {"x": 3, "y": 2, "i": 1}, 8, 1),
+        (1, 100, 9, {"x": 1, "y": 1, "i": 7}, 1, 4),
+    ],
+)
+def test_products_of_small_integers_are_exact(
+    m: int, k: int, n: int, sizes: dict[str, int], warps: int, stages: int, dtype: DType
+) -> None:
+    """Sums of at most 100 products of -1, 0 and 1 are exact in every type and in any order: no tolerance at all."""
+    program = with_dtype(build_program("gemm", {"A": (m, k), "B": (k, n)}, [(MATMUL, (0, 1))]), dtype)
+    d = Draft(program, ("x", "y"))
+    a, b = d.load(0, (-1, 0) if m > 1 else (-1, -1), 1), d.load(1, (1, -1), 0)
+    d.save(d.accum(d.add(MATMUL, a, b)), (1, 0) if m > 1 else (1, -1))
+    rng = np.random.default_rng(m)
+    arguments = [from_float64(rng.integers(-1, 2, i.shape).astype(np.float64), dtype) for i in program.inputs]
+    outcome = execute(program, d.graph(), Schedule.of(sizes, warps, stages), arguments)
+    assert (outcome.got[0] == outcome.exact[0]).all()
