@@ -14,8 +14,8 @@ import sympy
 
 from prism_mlir.codegen.builder import Builder
 from prism_mlir.graph.errors import CodegenError
-from prism_mlir.graph.ops import Op
-from prism_mlir.graph.scalar_fn import X
+from prism_mlir.graph.ops import MONOIDS, Op
+from prism_mlir.graph.scalar_fn import Keep, Positive, X
 
 _FAST = "fastmath<fast>"
 _FUNCTIONS = {
@@ -49,16 +49,19 @@ class Arithmetic:
         """A binary operator of the operator table; ``max`` and ``min`` hand on NaN, as the table's meaning does."""
         if op.name == "div":
             return self.divide(a, b)
+        if op.name == "keep":
+            assert op.value is not None
+            return self._where(a, b, self.builder.f32(op.value))
         if op.name not in _BINARY:
             raise CodegenError(f"no code for operator {op.name}", None, "add it to codegen/elementwise.py")
         return self._two(_BINARY[op.name], a, b)
 
     def combine(self, monoid: str, a: str, b: str) -> str:
-        """``sum`` or ``max``."""
-        return self._two({"sum": "addf", "max": "maximumf"}[monoid], a, b)
+        """Two partial results of a reduction by ``monoid`` as one."""
+        return self._two(_BINARY[MONOIDS[monoid]], a, b)
 
     def neutral(self, monoid: str) -> str:
-        return self.builder.f32({"sum": 0.0, "max": float("-inf")}[monoid])
+        return self.builder.f32({"sum": 0.0, "max": float("-inf"), "min": float("inf")}[monoid])
 
     def divide(self, a: str, b: str) -> str:
         if not self.fast:
@@ -77,6 +80,15 @@ class Arithmetic:
         flags = f" {_CONTRACT}" if name in ("addf", "subf", "mulf") else ""
         return self.builder.pure(f"arith.{name} {a}, {b}{flags} : f32")
 
+    def _where(self, mask: str, yes: str, no: str) -> str:
+        """``yes`` where the mask is not zero."""
+        holds = self.builder.pure(f"arith.cmpf une, {mask}, {self.builder.f32(0.0)} : f32")
+        return self.builder.select(holds, yes, no)
+
+    def _positive(self, value: str) -> str:
+        holds = self.builder.pure(f"arith.cmpf ogt, {value}, {self.builder.f32(0.0)} : f32")
+        return self.builder.select(holds, self.builder.f32(1.0), self.builder.f32(0.0))
+
     def _call(self, name: str, x: str, flags: str = "") -> str:
         return self.builder.pure(f"math.{name} {x}{' ' + flags if flags else ''} : f32")
 
@@ -93,6 +105,11 @@ class Arithmetic:
             return self._power(expr.base, expr.exp, x)
         if isinstance(expr, sympy.Max | sympy.Min):
             return self._fold("maximumf" if isinstance(expr, sympy.Max) else "minimumf", expr.args, x)
+        if isinstance(expr, Positive):
+            return self._positive(self._expression(expr.args[0], x))
+        if isinstance(expr, Keep):
+            mask, yes, no = (self._expression(a, x) for a in expr.args)
+            return self._where(mask, yes, no)
         if isinstance(expr, sympy.Abs):
             return self._call("absf", self._expression(expr.args[0], x))
         if expr.func in _FUNCTIONS:

@@ -22,7 +22,7 @@ _UNROLLED_ROWS = 4
 
 @dataclass(frozen=True)
 class RowReduction:
-    """A ``sum`` or ``reduce_max`` node: ``rows`` results, each from ``length`` elements along ``dim``."""
+    """A reduction node: ``rows`` results, each from ``length`` elements along ``dim``."""
 
     node: int
     operand: int
@@ -42,7 +42,8 @@ class RowReduction:
         width = (
             next(w for w in (8, 4, 2, 1) if tile[op.dim] % w == 0 and (w == 1 or w * 32 <= tile[op.dim])) if last else 1
         )
-        monoid = {"sum": "sum", "reduce_max": "max"}[op.name]
+        monoid = op.spec.monoid
+        assert monoid is not None
         return RowReduction(
             node, operand, op.dim, monoid, state.placement.tiles[node], tile[op.dim], width, state.threads.warps
         )

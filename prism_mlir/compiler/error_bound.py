@@ -72,7 +72,7 @@ def _propagate(op: Op, a: list[F64], e: list[F64], value: F64) -> F64:
             return np.asarray((x + e[0]) @ (y + e[1]) - x @ y + length * (x @ y))
         case Kind.REDUCE:
             assert op.dim is not None
-            if op.name == "reduce_max":
+            if op.spec.monoid != "sum":  # the chosen element may be another one, whose error counts as well
                 return np.asarray(e[0].max(axis=op.dim, keepdims=True))
             own = F32_UNIT * np.sqrt(a[0].shape[op.dim]) * abs(a[0]).sum(axis=op.dim, keepdims=True)
             return np.asarray(e[0].sum(axis=op.dim, keepdims=True) + own)
@@ -94,4 +94,6 @@ def _binary(op: Op, a: list[F64], e: list[F64], value: F64) -> F64:
         return np.asarray(abs(a[0]) * e[1] + abs(a[1]) * e[0] + e[0] * e[1] + own)
     if op.name == "div":
         return np.asarray((e[0] + abs(value) * e[1]) / np.maximum(abs(a[1]) - e[1], 0.0) + 2 * own)
+    if op.name == "keep":
+        return np.asarray(np.where(a[0] != 0, e[1], 0.0))
     return np.asarray(e[0] + e[1] + own)

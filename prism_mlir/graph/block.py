@@ -57,7 +57,7 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Accum:
-    """The sum of a body tile over all iterations. ``monoid`` is ``sum`` or ``max``."""
+    """The sum of a body tile over all iterations. ``monoid`` is a row of ``ops.MONOIDS``."""
 
     monoid: str = "sum"
 

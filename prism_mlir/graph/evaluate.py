@@ -18,7 +18,7 @@ from prism_mlir.graph.errors import InputError, PrismError
 from prism_mlir.graph.fields import Array, Domain
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.mapping import Mapping, tile_partitions, tile_shape
-from prism_mlir.graph.ops import Kind, Op, evaluate_op
+from prism_mlir.graph.ops import Kind, Op, evaluate_op, fold
 
 
 class BlocksDisagree(PrismError):
@@ -62,8 +62,7 @@ def evaluate_block(
             tile = inputs[node.op.source].reshape(*(1,) * lead, *inputs[node.op.source].shape)
             tiles.append(_load(block, node.op, tile, *next(loads), sizes))
         elif isinstance(node.op, Accum):
-            combine = domain.sum if node.op.monoid == "sum" else domain.amax
-            tiles.append(combine(operands[0], lead - 1))
+            tiles.append(fold(node.op.monoid, operands[0], lead - 1, domain))
         else:
             op = node.op if node.op.shape is None else _tile_op(block, mapping, sizes, node.op, k)
             tiles.append(_apply(op, operands, lead, domain, k))

@@ -8,6 +8,7 @@ congruence is known, so an equality that holds here for random inputs holds by a
 from __future__ import annotations
 
 import hashlib
+import math
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -32,6 +33,8 @@ class Domain(Protocol):
     def matmul(self, a: Array, b: Array) -> Array: ...
     def sum(self, a: Array, axis: int) -> Array: ...
     def amax(self, a: Array, axis: int) -> Array: ...
+    def amin(self, a: Array, axis: int) -> Array: ...
+    def keep(self, mask: Array, a: Array, otherwise: float) -> Array: ...
     def unary(self, fn: ScalarFn, a: Array) -> Array: ...
 
 
@@ -74,6 +77,13 @@ class Reals:
 
     def amax(self, a: Array, axis: int) -> Array:
         return np.asarray(a.max(axis=axis, keepdims=True))
+
+    def amin(self, a: Array, axis: int) -> Array:
+        return np.asarray(a.min(axis=axis, keepdims=True))
+
+    def keep(self, mask: Array, a: Array, otherwise: float) -> Array:
+        """``a`` where the mask is not zero."""
+        return np.where(mask != 0, a, np.float64(otherwise))
 
     def unary(self, fn: ScalarFn, a: Array) -> Array:
         return fn(a)
@@ -134,6 +144,20 @@ class PrimeField:
 
     def amax(self, a: Array, axis: int) -> Array:
         return np.asarray(a.max(axis=axis, keepdims=True))
+
+    def amin(self, a: Array, axis: int) -> Array:
+        return np.asarray(a.min(axis=axis, keepdims=True))
+
+    def keep(self, mask: Array, a: Array, otherwise: float) -> Array:
+        """``a`` where the mask is odd: of a mask only congruence is known, and a random one must decide both ways."""
+        return np.where(mask % 2 == 1, a, self._value(otherwise))
+
+    def _value(self, value: float) -> Array:
+        """A number of the field for every float; one fixed random number for each infinity."""
+        if math.isfinite(value):
+            return self.constant(value)
+        digest = hashlib.blake2b(repr(value).encode(), digest_size=8).digest()
+        return np.asarray(int.from_bytes(digest, "little") % self.p, dtype=np.int64)
 
     def unary(self, fn: ScalarFn, a: Array) -> Array:
         """A random function fixed by the text of ``fn``: a SplitMix64 hash of the argument, modulo ``p``."""

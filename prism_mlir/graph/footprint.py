@@ -337,7 +337,7 @@ class _Placer:
             if is_matmul(node.op) and accum.monoid == "sum":
                 yield k, users[0]
             if is_reduction(node.op) and isinstance(node.op, Op):
-                same = accum.monoid == {"sum": "sum", "reduce_max": "max"}[node.op.name]
+                same = accum.monoid == node.op.spec.monoid
                 if same and prod(self.tiles[k]) <= _MAX_FUSED_ROWS:
                     yield k, users[0]
 

@@ -37,10 +37,10 @@ class Op:
 
     name:  row of :data:`OPS`
     fn:    body of a ``unary``
-    dim:   dimension that ``sum`` and ``reduce_max`` reduce (non-negative; the result keeps it with size 1)
+    dim:   dimension that a reduction reduces (non-negative; the result keeps it with size 1)
     perm:  permutation of ``transpose``: result dim ``k`` is operand dim ``perm[k]``
     shape: result shape of ``reshape`` and ``constant``
-    value: value of ``constant``
+    value: value of ``constant``; what ``keep`` puts where its mask is zero
     """
 
     name: str
@@ -83,6 +83,15 @@ def reduce_max(dim: int) -> Op:
     return Op("reduce_max", dim=dim)
 
 
+def reduce_min(dim: int) -> Op:
+    return Op("reduce_min", dim=dim)
+
+
+def keep(otherwise: float) -> Op:
+    """``keep(mask, a)``: ``a`` where the mask is not zero, ``otherwise`` elsewhere."""
+    return Op("keep", value=otherwise)
+
+
 def transpose(*perm: int) -> Op:
     return Op("transpose", perm=perm)
 
@@ -107,6 +116,7 @@ class OpSpec:
     meaning:  the operator on arrays of a :class:`~prism_mlir.graph.fields.Domain`; data dims are the last axes
     symbol:   constructor in the verifier's expression language
     linear:   operand positions in which the operator is linear, all others held fixed
+    monoid:   for a reduction, how partial results are combined: a row of :data:`MONOIDS`
     """
 
     kind: Kind
@@ -117,6 +127,16 @@ class OpSpec:
     commutative: bool = False
     associative: bool = False
     linear: frozenset[int] = frozenset()
+    monoid: str | None = None
+
+
+MONOIDS: dict[str, str] = {"sum": "add", "max": "max", "min": "min"}
+"""What combines two partial results of a reduction or an accumulator: a binary operator of the table."""
+
+
+def fold(monoid: str, a: Array, axis: int, domain: Domain) -> Array:
+    """All elements along ``axis`` combined; the axis stays with size 1."""
+    return {"sum": domain.sum, "max": domain.amax, "min": domain.amin}[monoid](a, axis)
 
 
 def broadcast_shapes(op: Op, shapes: Sequence[Shape]) -> Shape:
@@ -135,6 +155,12 @@ def _matmul_shape(op: Op, shapes: Sequence[Shape]) -> Shape:
     if len(a) != len(b) or len(a) < 2 or a[-1] != b[-2] or a[:-2] != b[:-2]:
         raise InputError(f"matmul needs [.., m, k] x [.., k, n] with equal leading dims, got {list(a)} and {list(b)}")
     return (*a[:-1], b[-1])
+
+
+def _keep_shape(op: Op, shapes: Sequence[Shape]) -> Shape:
+    if op.value is None:
+        raise InputError("keep needs a value for where its mask is zero")
+    return broadcast_shapes(op, shapes)
 
 
 def _reduce_shape(op: Op, shapes: Sequence[Shape]) -> Shape:
@@ -186,6 +212,11 @@ def _unary_meaning(op: Op, a: Sequence[Array], k: Domain) -> Array:
     return k.unary(op.fn, a[0])
 
 
+def _keep_meaning(op: Op, a: Sequence[Array], k: Domain) -> Array:
+    assert op.value is not None
+    return k.keep(a[0], a[1], op.value)
+
+
 def _constant_meaning(op: Op, a: Sequence[Array], k: Domain) -> Array:
     assert op.value is not None and op.shape is not None
     return np.broadcast_to(k.constant(op.value), op.shape)
@@ -219,8 +250,10 @@ OPS: dict[str, OpSpec] = {
     "min": OpSpec(
         Kind.BINARY, 2, broadcast_shapes, lambda op, a, k: k.minimum(*a), "Min", commutative=True, associative=True
     ),
-    "sum": OpSpec(Kind.REDUCE, 1, _reduce_shape, _unranked, "Sum", linear=frozenset({0})),
-    "reduce_max": OpSpec(Kind.REDUCE, 1, _reduce_shape, _unranked, "ReduceMax"),
+    "keep": OpSpec(Kind.BINARY, 2, _keep_shape, _keep_meaning, "Keep"),
+    "sum": OpSpec(Kind.REDUCE, 1, _reduce_shape, _unranked, "Sum", linear=frozenset({0}), monoid="sum"),
+    "reduce_max": OpSpec(Kind.REDUCE, 1, _reduce_shape, _unranked, "ReduceMax", monoid="max"),
+    "reduce_min": OpSpec(Kind.REDUCE, 1, _reduce_shape, _unranked, "ReduceMin", monoid="min"),
     "transpose": OpSpec(
         Kind.TRANSPOSE, 1, _transpose_shape, lambda op, a, k: _transpose(op, a[0]), "Transpose", linear=frozenset({0})
     ),
@@ -231,10 +264,8 @@ OPS: dict[str, OpSpec] = {
 
 def evaluate_op(op: Op, operands: Sequence[Array], rank: int, domain: Domain) -> Array:
     """Apply an operator to arrays whose last ``rank`` axes are the operand's data dims."""
-    if op.name == "sum":
-        return domain.sum(operands[0], _reduce_axis(op, operands[0], rank))
-    if op.name == "reduce_max":
-        return domain.amax(operands[0], _reduce_axis(op, operands[0], rank))
+    if (monoid := op.spec.monoid) is not None:
+        return fold(monoid, operands[0], _reduce_axis(op, operands[0], rank), domain)
     if op.name == "reshape":
         assert op.shape is not None
         lead = operands[0].shape[: operands[0].ndim - rank]

@@ -25,6 +25,29 @@ X = sympy.Symbol("x", real=True)
 
 MAX_EXPONENT = 1024  # of a number; sympy computes it exactly, however many digits it has
 
+
+class Positive(sympy.Function):  # type: ignore[misc]
+    """1 where the argument is above zero, else 0: what a comparison is to arithmetic."""
+
+    nargs = (1,)
+
+    @classmethod
+    def eval(cls, value: Any) -> Any:
+        """The value for a number; ``None`` leaves the call as it is."""
+        return sympy.Integer(1 if value > 0 else 0) if value.is_number and value.is_extended_real else None
+
+
+class Keep(sympy.Function):  # type: ignore[misc]
+    """``Keep(mask, a, b)``: ``a`` where the mask is not zero, else ``b``."""
+
+    nargs = (3,)
+
+    @classmethod
+    def eval(cls, mask: Any, a: Any, b: Any) -> Any:
+        """The value where the mask is a number; ``None`` leaves the call as it is."""
+        return None if not mask.is_number else b if mask == 0 else a
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": sympy.exp,
     "log": sympy.log,
@@ -38,6 +61,8 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "abs": sympy.Abs,
     "Max": sympy.Max,
     "Min": sympy.Min,
+    "Positive": Positive,
+    "Keep": Keep,
 }
 
 _NUMPY: dict[Any, Callable[..., Any]] = {
@@ -48,6 +73,8 @@ _NUMPY: dict[Any, Callable[..., Any]] = {
     sympy.sin: np.sin,
     sympy.cos: np.cos,
     sympy.Abs: np.abs,
+    Positive: lambda v: (v > 0).astype(np.float64),
+    Keep: lambda mask, a, b: np.where(mask != 0, a, b),
 }
 
 
@@ -173,7 +200,7 @@ def _evaluate(expr: Any, x: NDArray[np.float64]) -> Any:
         return _fold(np.maximum, arguments)
     if isinstance(expr, sympy.Min):
         return _fold(np.minimum, arguments)
-    return _NUMPY[expr.func](arguments[0])
+    return _NUMPY[expr.func](*arguments)
 
 
 def _power(expr: Any, arguments: list[Any]) -> Any:

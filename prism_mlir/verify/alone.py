@@ -22,7 +22,7 @@ from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.fields import Array, PrimeField
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.mapping import Mapping
-from prism_mlir.graph.ops import Op, evaluate_op
+from prism_mlir.graph.ops import Op, evaluate_op, fold
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.scalar_fn import ScalarFn
 from prism_mlir.verify.verdict import Counterexample
@@ -100,8 +100,8 @@ class _Tiles:
             return known
         value = self.values[tile]
         if not isinstance(value, str):
-            if monoid == "max":
-                value = value.max(axis=0, keepdims=True)
+            if monoid != "sum":
+                value = fold(monoid, value, 0, self.domain)
             else:
                 value = value * self.count if len(value) == 1 else value.sum(axis=0, keepdims=True)
                 value = value % PRIME

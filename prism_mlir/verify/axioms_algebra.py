@@ -68,6 +68,13 @@ def _sums() -> list[Rule]:
         Rule("sum-mul", "(Sum (Mul a v) d)", "(Mul (Sum a d) v)", "ours: a sum of multiples", ("one v d",)),
         Rule("sum-div", "(Sum (Div a v) d)", "(Div (Sum a d) v)", "ours: a sum of quotients", ("one v d",)),
         Rule(
+            "sum-keep",
+            '(Sum (Keep m a "0.0") d)',
+            '(Keep m (Sum a d) "0.0")',
+            "ours: a mask that the sum does not run over keeps all terms or none",
+            ("one m d",),
+        ),
+        Rule(
             "sum-matmul-columns",
             "(Sum (Matmul a b row col) col)",
             "(Matmul a (Sum b col) row col)",

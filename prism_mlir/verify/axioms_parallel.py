@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from prism_mlir.verify.parallelized import Parallelized
-from prism_mlir.verify.rule import BINARY_SYMBOLS, MOVE_SYMBOLS, Rule
+from prism_mlir.verify.rule import BINARY_SYMBOLS, MOVE_SYMBOLS, Rule, applied
 
 PAPER = "paper Table 1: "
 INVERSE = "paper section 6, inverse rule of Table 1: "
@@ -26,6 +26,7 @@ def _cancellation() -> list[Rule]:
             "ours: what all blocks agree on is the tile they have copies of",
         ),
         Rule("redmax-repl", "(RedMax (Repl t p) p)", "t", "ours: the maximum of equal copies (a sum would count them)"),
+        Rule("redmin-repl", "(RedMin (Repl t p) p)", "t", "ours: the minimum of equal copies"),
     ]
 
 
@@ -37,10 +38,14 @@ def _commutation() -> list[Rule]:
         Rule("red-part", "(Red (Part t d q) p)", "(Part (Red t p) d q)", PAPER + "red and part commute"),
         Rule("comb-red", "(Comb (Red t p) d q)", "(Red (Comb t d q) p)", PAPER + "comb and red commute"),
         Rule("red-repl", "(Red (Repl t q) p)", "(Repl (Red t p) q)", "ours: red over p and copies along q commute"),
-        Rule("redmax-part", "(RedMax (Part t d q) p)", "(Part (RedMax t p) d q)", "ours: as red and part"),
-        Rule("redmax-comb", "(Comb (RedMax t p) d q)", "(RedMax (Comb t d q) p)", "ours: as comb and red"),
-        Rule("redmax-repl-other", "(RedMax (Repl t q) p)", "(Repl (RedMax t p) q)", "ours: as red and repl"),
     ]
+    for red in ("RedMax", "RedMin"):
+        name = red.lower()
+        both += [
+            Rule(f"{name}-part", f"({red} (Part t d q) p)", f"(Part ({red} t p) d q)", "ours: as red and part"),
+            Rule(f"{name}-comb", f"(Comb ({red} t p) d q)", f"({red} (Comb t d q) p)", "ours: as comb and red"),
+            Rule(f"{name}-repl-other", f"({red} (Repl t q) p)", f"(Repl ({red} t p) q)", "ours: as red and repl"),
+        ]
     two_dims = [
         Rule(
             "part-part", "(Part (Part t d p) k q)", "(Part (Part t k q) d p)", PAPER + "nested part operators commute"
@@ -54,6 +59,7 @@ def _commutation() -> list[Rule]:
         Rule("repl-repl", "(Repl (Repl t p) q)", "(Repl (Repl t q) p)", "ours: copies along p and along q commute"),
         Rule("red-red", "(Red (Red t p) q)", "(Red (Red t q) p)", "ours: sums over p and over q commute"),
         Rule("redmax-redmax", "(RedMax (RedMax t p) q)", "(RedMax (RedMax t q) p)", "ours: as red and red"),
+        Rule("redmin-redmin", "(RedMin (RedMin t p) q)", "(RedMin (RedMin t q) p)", "ours: as red and red"),
     ]
     rules = [_when(r, "differ p q") for r in (*both, *(b.reverse for b in both), *symmetric)]
     rules += [_when(r, "differ p q", "differ d k") for r in (*two_dims, part_comb, part_comb.reverse)]
@@ -87,7 +93,7 @@ def _unary() -> list[Parallelized]:
 
 def _binary(op: str) -> list[Parallelized]:
     """With broadcast: along a dim where one operand has size 1, it is replicated where the other is partitioned."""
-    name, whole, source = op.lower(), f"({op} a b)", PAPER + "binary op commutes with part and comb"
+    name, whole, source = op.lower(), applied(op, "a", "b"), PAPER + "binary op commutes with part and comb"
     broadcast = source + ", with broadcast"
     part, repl = "Part d", "Repl"
     return [

@@ -17,6 +17,7 @@ from prism_mlir.verify.axioms_parallel import PAPER
 from prism_mlir.verify.parallelized import Parallelized
 from prism_mlir.verify.rule import MOVE_SYMBOLS, Monoid, Rule
 
+_WHAT = {Monoid.SUM: "sum", Monoid.MAX: "max", Monoid.MIN: "min"}
 _LINEAR = "ours: a sum over p commutes with what is linear in its terms"
 
 
@@ -45,9 +46,9 @@ def _matmul() -> list[Parallelized]:
 
 
 def _split_sums(op: str, red: Monoid) -> list[Parallelized]:
-    name, what = op.lower(), "sum" if red is Monoid.SUM else "max"
+    name, what = op.lower(), _WHAT[red]
     whole, paper = f"({op} t d)", PAPER if red is Monoid.SUM else "ours, as for sums: "
-    partial = "partial-sum" if red is Monoid.SUM else "partial-max"
+    partial = f"partial-{what}"
     compound = f"{paper}compound parallelized {what}, one level (forms 1 to 5 at every depth)"
     return [
         Parallelized(
@@ -63,12 +64,13 @@ CONTRACTIONS: tuple[Parallelized, ...] = (
     *_matmul(),
     *_split_sums("Sum", Monoid.SUM),
     *_split_sums("ReduceMax", Monoid.MAX),
+    *_split_sums("ReduceMin", Monoid.MIN),
 )
 """How what contracts splits over a parallel dim."""
 
 
 def _sums(op: str, red: Monoid) -> list[Rule]:
-    name, what = op.lower(), "sum" if red is Monoid.SUM else "max"
+    name, what = op.lower(), _WHAT[red]
     paper = PAPER if red is Monoid.SUM else "ours, as for sums: "
     return [
         Rule(
@@ -114,6 +116,7 @@ def _partial_sums() -> list[Rule]:
         carry("mul-left", "(Mul e (Repl v p))", "(Mul t v)"),
         carry("mul-right", "(Mul (Repl v p) e)", "(Mul v t)"),
         carry("div", "(Div e (Repl v p))", "(Div t v)"),
+        carry("keep", '(Keep (Repl m p) e "0.0")', '(Keep m t "0.0")'),
         carry("sum-over", "(Sum e d)", "(Sum t d)"),
         carry("add", "(Add e u)", "(Add t w)", two=True),
         carry("sub", "(Sub e u)", "(Sub t w)", two=True),
@@ -134,34 +137,36 @@ def _commuting(rule: Rule) -> Rule:
     return replace(rule, group="commute")
 
 
-def _partial_maxima() -> list[Rule]:
+def _partial_extrema(red: Monoid, op: str, binary: str) -> list[Rule]:
+    """What keeps a maximum (or minimum) over parts one: reductions, and the binary operator with anything that has no parts."""
+    what = _WHAT[red]
     given, source = (("e", "p", "t"),), "ours: as for partial sums"
 
     def carry(name: str, left: str, right: str, given: tuple[tuple[str, str, str], ...] = given) -> Rule:
         return Rule(
-            f"partial-max-{name}",
+            f"partial-{what}-{name}",
             left,
             right,
             source,
             given=given,
-            given_monoid=Monoid.MAX,
-            concludes=Monoid.MAX,
+            given_monoid=red,
+            concludes=red,
             over="p",
         )
 
     return [
         Rule(
-            "partial-max-redmax",
-            "(RedMax e p)",
+            f"partial-{what}-{red.lower()}",
+            f"({red} e p)",
             "t",
-            "definition of a partial maximum",
+            f"definition of a partial {what}imum",
             given=given,
-            given_monoid=Monoid.MAX,
+            given_monoid=red,
         ),
-        carry("over", "(ReduceMax e d)", "(ReduceMax t d)"),
-        carry("max-left", "(Max e (Repl v p))", "(Max t v)"),
-        carry("max-right", "(Max (Repl v p) e)", "(Max v t)"),
-        carry("max", "(Max e u)", "(Max t w)", (("e", "p", "t"), ("u", "p", "w"))),
+        carry("over", f"({op} e d)", f"({op} t d)"),
+        carry(f"{what}-left", f"({binary} e (Repl v p))", f"({binary} t v)"),
+        carry(f"{what}-right", f"({binary} (Repl v p) e)", f"({binary} v t)"),
+        carry(what, f"({binary} e u)", f"({binary} t w)", (("e", "p", "t"), ("u", "p", "w"))),
     ]
 
 
@@ -169,7 +174,9 @@ REDUCTION_RULES: tuple[Rule, ...] = (
     *(rule for axiom in CONTRACTIONS for rule in axiom.rules()),
     *_sums("Sum", Monoid.SUM),
     *_sums("ReduceMax", Monoid.MAX),
+    *_sums("ReduceMin", Monoid.MIN),
     *_copies(),
     *_partial_sums(),
-    *_partial_maxima(),
+    *_partial_extrema(Monoid.MAX, "ReduceMax", "Max"),
+    *_partial_extrema(Monoid.MIN, "ReduceMin", "Min"),
 )

@@ -19,9 +19,11 @@ from prism_mlir.verify.expr import Expr, reshape_shapes, walk
 from prism_mlir.verify.rule import (
     BINARY_SYMBOLS,
     SIGNATURES,
+    Monoid,
     Pattern,
     Rule,
     Sort,
+    applied,
     constructors,
     parse_pattern,
     split_condition,
@@ -37,7 +39,7 @@ _PRELUDE = "\n".join(
         "(function shape (T) Shape :no-merge)",
         "(function count (String) i64 :no-merge)",
         "(function bit (String) i64 :no-merge)",
-        "(relation PartialRed (T String T)) (relation PartialRedMax (T String T))",
+        *(f"(relation Partial{m} (T String T))" for m in Monoid),
         "(relation Moves (String i64 i64))",
         "(relation Wanted (i64 T)) (relation Offered (i64 i64 T)) (relation Proved (i64 i64))",
         "(ruleset types) (ruleset axioms) (ruleset load)",
@@ -59,8 +61,11 @@ _TYPES = """
   ((set (shape e) (vec-set s 0 (^ (vec-get s 0) b)))) :ruleset types :name "type:red")
 (rule ((= e (RedMax t p)) (= s (shape t)) (= b (bit p)))
   ((set (shape e) (vec-set s 0 (^ (vec-get s 0) b)))) :ruleset types :name "type:redmax")
+(rule ((= e (RedMin t p)) (= s (shape t)) (= b (bit p)))
+  ((set (shape e) (vec-set s 0 (^ (vec-get s 0) b)))) :ruleset types :name "type:redmin")
 (rule ((= e (Unary t f)) (= s (shape t))) ((set (shape e) s)) :ruleset types :name "type:unary")
 (rule ((= e (Sum t d)) (= s (shape t))) ((set (shape e) (vec-set s (+ d 1) 1))) :ruleset types :name "type:sum")
+(rule ((= e (ReduceMin t d)) (= s (shape t))) ((set (shape e) (vec-set s (+ d 1) 1))) :ruleset types :name "type:reducemin")
 (rule ((= e (ReduceMax t d)) (= s (shape t))) ((set (shape e) (vec-set s (+ d 1) 1))) :ruleset types :name "type:reducemax")
 (rule ((= e (Matmul a b row col)) (= s (shape a)) (= r (shape b)))
   ((set (shape e) (vec-set s (+ col 1) (vec-get r (+ col 1))))) :ruleset types :name "type:matmul")
@@ -220,7 +225,7 @@ def _binary_types(symbols: Iterable[str], ranks: Sequence[int]) -> list[str]:
         for rank in ranks:
             sizes = [f"(max (vec-get s {d}) (vec-get r {d}))" for d in range(1, rank + 1)]
             rules.append(
-                f"(rule ((= e ({op} a b)) (= s (shape a)) (= {rank + 1} (vec-length s)) (= r (shape b)))"
+                f"(rule ((= e {applied(op, 'a', 'b')}) (= s (shape a)) (= {rank + 1} (vec-length s)) (= r (shape b)))"
                 f" ((set (shape e) (vec-of (vec-get s 0) {' '.join(sizes)})))"
                 f' :ruleset types :name "type:{op}{rank}")'
             )

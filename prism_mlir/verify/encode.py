@@ -14,9 +14,10 @@ from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, Stage
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode
 from prism_mlir.graph.mapping import Mapping, check_mapping
-from prism_mlir.graph.ops import Kind, Op
+from prism_mlir.graph.ops import MONOIDS, Kind, Op
 from prism_mlir.graph.program import Program
 from prism_mlir.verify.expr import Expr, op_term, term
+from prism_mlir.verify.rule import Monoid
 
 
 def encode_program(program: Program) -> tuple[Expr, ...]:
@@ -78,9 +79,9 @@ def _cut(tensor: Expr, dim: int, p: str) -> Expr:
 
 
 def _accumulate(block: BlockGraph, tile: Expr, monoid: str) -> Expr:
-    if monoid not in ("sum", "max"):
-        raise InputError(f"no accumulator '{monoid}', known are sum and max")
-    return tile if block.loop is None else term("Red" if monoid == "sum" else "RedMax", (tile,), (block.loop,))
+    if monoid not in MONOIDS:
+        raise InputError(f"no accumulator '{monoid}', known are {', '.join(MONOIDS)}")
+    return tile if block.loop is None else term(Monoid[monoid.upper()].value, (tile,), (block.loop,))
 
 
 def _apply(block: BlockGraph, op: Op, node: BlockNode, tiles: Sequence[Expr], stages: Sequence[Stage], k: int) -> Expr:

@@ -6,7 +6,7 @@ An expression is an immutable, shared term. Operators of the table appear under 
 ``Var(k)``                 input ``k`` of the program
 ``Part(t, d, p)``          dim ``d`` of ``t`` cut into equal chunks, one for each part of parallel dim ``p``
 ``Comb(t, d, p)``          the chunks concatenated along ``d``; inverse of ``Part``
-``Red(t, p)``              the sum over ``p``;  ``RedMax(t, p)`` the maximum
+``Red(t, p)``              the sum over ``p``;  ``RedMax(t, p)`` the maximum,  ``RedMin(t, p)`` the minimum
 ``Repl(t, p)``             a copy for each part of ``p``
 ``Unrepl(t, p)``           the tile that all parts of ``p`` agree on: all that is known is ``Unrepl(Repl(t,p),p) = t``
 =========================  ====================================================================================
@@ -28,7 +28,7 @@ from prism_mlir.graph.dims import reshape_groups
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.evaluate import comb, part, repl
 from prism_mlir.graph.fields import Array, Domain
-from prism_mlir.graph.ops import OPS, Op, Shape, evaluate_op
+from prism_mlir.graph.ops import OPS, Kind, Op, Shape, evaluate_op
 from prism_mlir.graph.scalar_fn import ScalarFn
 
 Attr = int | str
@@ -84,14 +84,16 @@ def op_term(op: Op, operands: Sequence[Expr], shapes: Sequence[Shape]) -> Expr:
 
 
 def op_attrs(op: Op, shapes: Sequence[Shape]) -> tuple[Attr, ...]:
+    if op.kind is Kind.REDUCE:
+        assert op.dim is not None
+        return (op.dim,)
     match op.name:
         case "matmul":
             return (len(shapes[0]) - 2, len(shapes[0]) - 1)
         case "unary":
             return (str(op.fn),)
-        case "sum" | "reduce_max":
-            assert op.dim is not None
-            return (op.dim,)
+        case "keep":
+            return (repr(op.value),)
         case "transpose":
             return (_ints(op.perm or ()),)
         case "reshape":
@@ -138,11 +140,13 @@ def tile_reshape(attr: str, tile: Shape) -> Shape:
 def term_op(expr: Expr, operands: Sequence[Shape]) -> Op:
     """The operator of the table that a term applies to tiles of these shapes."""
     name = SYMBOL_NAMES[expr.symbol]
+    if OPS[name].kind is Kind.REDUCE:
+        return Op(name, dim=int(expr.attrs[0]))
     match name:
         case "unary":
             return Op(name, fn=ScalarFn(str(expr.attrs[0])))
-        case "sum" | "reduce_max":
-            return Op(name, dim=int(expr.attrs[0]))
+        case "keep":
+            return Op(name, value=float(expr.attrs[0]))
         case "transpose":
             return Op(name, perm=_parse_ints(str(expr.attrs[0])))
         case "reshape":
@@ -237,6 +241,8 @@ def _evaluate_parallel(
             return domain.sum(t, axis)
         case "RedMax":
             return domain.amax(t, axis)
+        case "RedMin":
+            return domain.amin(t, axis)
         case _:
             first = np.take(t, [0], axis)
             if not np.array_equal(np.broadcast_to(first, t.shape), t):

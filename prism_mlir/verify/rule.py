@@ -41,6 +41,7 @@ SIGNATURES: dict[str, tuple[Sort, ...]] = {
     "Comb": (_T, _D, _P),
     "Red": (_T, _P),
     "RedMax": (_T, _P),
+    "RedMin": (_T, _P),
     "Repl": (_T, _P),
     "Unrepl": (_T, _P),
     "Matmul": (_T, _T, _D, _D),
@@ -52,12 +53,14 @@ SIGNATURES: dict[str, tuple[Sort, ...]] = {
     "Max": (_T, _T),
     "Min": (_T, _T),
     "Sum": (_T, _D),
+    "Keep": (_T, _T, _S),
     "ReduceMax": (_T, _D),
+    "ReduceMin": (_T, _D),
     "Transpose": (_T, _S),
     "Reshape": (_T, _S),
     "Constant": (_S, _S),
 }
-BINARY_SYMBOLS = ("Add", "Sub", "Mul", "Div", "Max", "Min")
+BINARY_SYMBOLS = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Keep")
 MOVE_SYMBOLS = ("Transpose", "Reshape")
 
 
@@ -66,6 +69,12 @@ class Monoid(StrEnum):
 
     SUM = "Red"
     MAX = "RedMax"
+    MIN = "RedMin"
+
+
+def applied(op: str, a: str, b: str) -> str:
+    """The pattern of an elementwise operator on two operands; its attributes are variables ``n``."""
+    return f"({' '.join([op, a, b, *('n' for sort in SIGNATURES[op] if sort is not Sort.TENSOR)])})"
 
 
 @dataclass(frozen=True, slots=True)

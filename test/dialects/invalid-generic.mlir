@@ -49,7 +49,7 @@
   %0 = "sgraph.custom"(%X) <{grid = #sgraph.dims<{}>, loop = #sgraph.dims<{i = d_i}>}> ({
   ^bb0(%x: tensor<8x16xf16>):
     %1 = "sgraph.load"(%x) <{fmap = #sgraph.map<{}>, imap = #sgraph.map<{}>, tensor = "X"}> : (tensor<8x16xf16>) -> !sgraph.tile<[8, 16] x f16>
-    // expected-error @+1 {{'sgraph.accum' op combines by 'product'; known are sum and max}}
+    // expected-error @+1 {{'sgraph.accum' op combines by 'product'; known are sum, max, min}}
     %2 = "sgraph.accum"(%1) <{monoid = "product"}> : (!sgraph.tile<[8, 16] x f16>) -> !sgraph.tile<[8, 16] x f16>
     "sgraph.save"(%2) <{omap = #sgraph.map<{}>}> : (!sgraph.tile<[8, 16] x f16>) -> ()
   }) : (tensor<8x16xf16>) -> tensor<8x16xf16>

@@ -25,9 +25,12 @@ from xdsl.traits import HasParent, IsolatedFromAbove, NoTerminator
 from prism_mlir.dialects.sgraph.attributes import MapAttr, Relation, optional_clause, parse_map, print_map
 from prism_mlir.dialects.sgraph.bindings import parse_bindings, parse_result_types, print_bindings, print_result_types
 from prism_mlir.dialects.sgraph.graph_ops import CustomOp, YieldOp
-from prism_mlir.dialects.sgraph.operator_ops import BinaryOperatorOp, ConstantOp, MatmulOp, UnaryOp
+from prism_mlir.dialects.sgraph.operator_ops import BinaryOperatorOp, ConstantOp, KeepOp, MatmulOp, UnaryOp
 from prism_mlir.dialects.sgraph.refuse import refuse
 from prism_mlir.dialects.sgraph.types import TileType, shape_of
+
+MONOIDS = ("sum", "max", "min")
+"""How an accumulator combines tiles: the rows of the graph model's table of the same name."""
 
 
 @irdl_op_definition
@@ -186,7 +189,7 @@ class AccumOp(IRDLOperation):
     @classmethod
     def parse(cls, parser: Parser) -> AccumOp:
         operand = parser.parse_unresolved_operand()
-        monoid = parser.parse_optional_keyword_in(("sum", "max")) or "sum"
+        monoid = parser.parse_optional_keyword_in(tuple(MONOIDS)) or "sum"
         attributes = parser.parse_optional_attr_dict()
         parser.parse_punctuation(":", " before the types")
         value = parser.resolve_operand(operand, parser.parse_type())
@@ -207,8 +210,8 @@ class AccumOp(IRDLOperation):
         printer.print_attribute(self.result.type)
 
     def verify_(self) -> None:
-        if self.monoid.data not in ("sum", "max"):
-            refuse(self, f"combines by '{self.monoid.data}'; known are sum and max")
+        if self.monoid.data not in MONOIDS:
+            refuse(self, f"combines by '{self.monoid.data}'; known are {', '.join(MONOIDS)}")
         have, want = shape_of(self.result.type), shape_of(self.operand.type)
         if have != want:
             refuse(self, f"has a shape mismatch: it accumulates {list(want)}, its type says {list(have)}")
@@ -304,7 +307,9 @@ class ThreadOp(IRDLOperation):
         if tuple(a.type for a in block.args) != tuple(self.operand_types):
             refuse(self, "passes tiles of other types than its region takes")
         for op in block.ops:
-            if isinstance(op, MatmulOp) or not isinstance(op, UnaryOp | BinaryOperatorOp | ConstantOp | YieldOp):
+            if isinstance(op, MatmulOp) or not isinstance(
+                op, UnaryOp | BinaryOperatorOp | KeepOp | ConstantOp | YieldOp
+            ):
                 refuse(op, "is not elementwise; a thread graph holds elementwise operators only")
         if not isinstance(block.last_op, YieldOp):
             refuse(self, "must end with sgraph.yield")

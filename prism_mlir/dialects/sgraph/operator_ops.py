@@ -245,6 +245,45 @@ class ReduceMaxOp(ReduceOperatorOp):
 
 
 @irdl_op_definition
+class ReduceMinOp(ReduceOperatorOp):
+    """Minimum over a dim, which stays with size 1.
+
+    ```mlir
+    %1 = sgraph.reduce_min %0 dim 1 : tensor<8x16xf16> -> tensor<8x1xf16>
+    ```
+    """
+
+    name = "sgraph.reduce_min"
+    traits = traits_def(Pure())
+
+
+@irdl_op_definition
+class KeepOp(OperatorOp):
+    """The second operand where the first, a mask, is not zero; the number after ``else`` elsewhere. Dims of size 1 are broadcast.
+
+    ```mlir
+    %2 = sgraph.keep %mask, %0 else 0xFFF0000000000000 : f64 : (tensor<1x16xf16>, tensor<8x16xf16>) -> tensor<8x16xf16>
+    ```
+    """
+
+    name = "sgraph.keep"
+
+    mask = operand_def(Attribute)
+    operand = operand_def(Attribute)
+    otherwise = prop_def(FloatAttr)
+
+    traits = traits_def(Pure())
+    assembly_format = "$mask `,` $operand `else` $otherwise attr-dict `:` functional-type(operands, results)"
+
+    def __init__(
+        self, mask: SSAValue | Operation, operand: SSAValue | Operation, otherwise: float, result_type: Attribute
+    ) -> None:
+        super().__init__(
+            operands=[mask, operand], result_types=[result_type], properties={"otherwise": FloatAttr(otherwise, f64)}
+        )
+
+
+@irdl_op_definition
 class TransposeOp(OperatorOp):
     """Permutation of dims: result dim ``k`` is operand dim ``perm[k]``.
 
@@ -312,11 +351,14 @@ class ConstantOp(OperatorOp):
 BINARY_OPS: dict[str, type[BinaryOperatorOp]] = {
     cls.name.removeprefix("sgraph."): cls for cls in (MatmulOp, AddOp, SubOp, MulOp, DivOp, MaxOp, MinOp)
 }
-REDUCE_OPS: dict[str, type[ReduceOperatorOp]] = {cls.name.removeprefix("sgraph."): cls for cls in (SumOp, ReduceMaxOp)}
+REDUCE_OPS: dict[str, type[ReduceOperatorOp]] = {
+    cls.name.removeprefix("sgraph."): cls for cls in (SumOp, ReduceMaxOp, ReduceMinOp)
+}
 OPERATOR_OPS: tuple[type[OperatorOp], ...] = (
     *BINARY_OPS.values(),
     *REDUCE_OPS.values(),
     UnaryOp,
+    KeepOp,
     TransposeOp,
     ReshapeOp,
     ConstantOp,

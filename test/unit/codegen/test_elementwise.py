@@ -43,6 +43,9 @@ FUNCTIONS = [
     "-x",
     "2",
     "pi*x",
+    "Positive(x - 1)",
+    "Keep(Positive(x - 1), x, x/8)",
+    "Min(Max(x, 0.5), 1.5)",
 ]
 
 
@@ -100,7 +103,8 @@ def test_special_values() -> None:
     assert got["3/x**2"][6] == pytest.approx(3 / 87.5**2, rel=2**-20)
     # exp(87.5) is above 2**126, where div.approx gives zero: 87.5 / 1e38 is not zero
     assert got["x/(1 + exp(-x))"][6] == pytest.approx(-87.5 / (1 + math.exp(87.5)), rel=2**-15)
-    assert all(math.isnan(got[f][3]) for f in FUNCTIONS if f != "2")
+    assert got["Positive(x - 1)"][3] == 0  # nothing is greater than NaN
+    assert all(math.isnan(got[f][3]) for f in FUNCTIONS if f not in ("2", "Positive(x - 1)"))
 
 
 @pytest.mark.parametrize("fast", [False, True])

@@ -43,12 +43,15 @@ from prism_mlir.graph.ops import (
     MATMUL,
     MAXIMUM,
     MINIMUM,
+    MONOIDS,
     MUL,
     OPS,
     SUB,
     Op,
     constant,
+    keep,
     reduce_max,
+    reduce_min,
     reshape,
     sum_,
     transpose,
@@ -122,6 +125,9 @@ def odd_program() -> Program:
         ProgramNode(transpose(1, 0), (11,), DType.F16),
         ProgramNode(reshape(8, 8, 16), (12,), DType.F16),
         ProgramNode(reduce_max(2), (13,), DType.I32),
+        ProgramNode(keep(float("-inf")), (8, 7), DType.F16),
+        ProgramNode(keep(0.1), (2, 15), DType.F16),
+        ProgramNode(reduce_min(1), (16,), DType.F16),
     )
     outputs = (
         ProgramOutput(14, DType.I64, (64,), (8, 1, 1), "biggest"),
@@ -249,7 +255,7 @@ def random_block(rng: random.Random) -> BlockGraph:
         except InputError:
             continue
         nodes.append(node)
-    nodes += [BlockNode(Accum(rng.choice(["sum", "max"])), (k,)) for k in loose(grid, loop, inputs, nodes)]
+    nodes += [BlockNode(Accum(rng.choice(list(MONOIDS))), (k,)) for k in loose(grid, loop, inputs, nodes)]
     used = {v for n in nodes for v in n.operands}
     outputs = tuple(k for k in range(len(nodes)) if k not in used)
     return BlockGraph(grid, loop, inputs, tuple(nodes), outputs)
@@ -263,10 +269,19 @@ def loose(grid: tuple[str, ...], loop: str | None, inputs: tuple[TensorType, ...
 
 
 def random_operator(rng: random.Random, loop: bool) -> tuple[Op | Accum, int]:
-    one = [unary("exp(x)"), unary("x/2 + 1"), sum_(0), sum_(1), reduce_max(1), transpose(1, 0), reshape(2, 2, 6)]
-    two = [MATMUL, ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM]
+    one = [
+        unary("exp(x)"),
+        unary("x/2 + 1"),
+        sum_(0),
+        sum_(1),
+        reduce_max(1),
+        reduce_min(0),
+        transpose(1, 0),
+        reshape(2, 2, 6),
+    ]
+    two = [MATMUL, ADD, SUB, MUL, DIV, MAXIMUM, MINIMUM, keep(0.0), keep(float("-inf"))]
     if loop and rng.random() < 0.2:
-        return Accum(rng.choice(["sum", "max"])), 1
+        return Accum(rng.choice(list(MONOIDS))), 1
     if rng.random() < 0.1:
         return constant(rng.choice([0.1, 2.0, -1e300]), (4, 6)), 0
     return (rng.choice(two), 2) if rng.random() < 0.6 else (rng.choice(one), 1)

@@ -14,6 +14,7 @@ from prism_mlir.verify.rule import Pattern, Rule, Sort, constructors, parse_patt
 SIZES = {"p": 2, "q": 3}
 DIM_SIZES = (1, 1, 2, 3, 6, 6, 12)
 FUNCTIONS = ("exp(x)", "x**2", "x/(1 + exp(-x))")
+TEXTS = {"f": FUNCTIONS, "n": ("0.0", "-inf", "0.5")}  # functions, and what a mask puts where it is zero
 RESHAPES = ("2,3,6->6,6", "6,6->2,3,6", "6,2,3->6,6", "12,6->12,2,3", "6,12,1->6,12")
 
 
@@ -62,7 +63,7 @@ class Case:
                     raise Reject
                 size = SIZES[p] if symbol == "Part" else 1
                 return [TileType(_scale(shape, attrs[0], size) if symbol == "Part" else shape, parallel - {p})]
-            case "Comb" | "Red" | "RedMax" | "Unrepl":
+            case "Comb" | "Red" | "RedMax" | "RedMin" | "Unrepl":
                 p = attrs[-1]
                 if p in parallel or (symbol == "Comb" and shape[attrs[0]] % SIZES[p]):
                     raise Reject
@@ -74,7 +75,7 @@ class Case:
                     TileType((*shape[:-1], inner), parallel),
                     TileType((*shape[:-2], inner, shape[-1]), parallel),
                 ]
-            case "Sum" | "ReduceMax":
+            case "Sum" | "ReduceMax" | "ReduceMin":
                 if shape[attrs[0]] != 1:
                     raise Reject
                 return [TileType(_set(shape, attrs[0], self.choice(DIM_SIZES)), parallel)]
@@ -138,11 +139,11 @@ def draw(rule: Rule, rng: np.random.Generator) -> tuple[Case, Expr, Expr]:
             Sort.TENSOR: lambda: 0,
             Sort.DIM: lambda n=name: {"row": rank - 2, "col": rank - 1}.get(n, int(rng.integers(rank))),
             Sort.PARALLEL: lambda: case.choice(("p", "q")),
-            Sort.TEXT: lambda n=name: case.choice(FUNCTIONS) if n == "f" else _move(case, symbols, rank, attr),
+            Sort.TEXT: lambda n=name: case.choice(TEXTS[n]) if n in TEXTS else _move(case, symbols, rank, attr),
         }[sort]()
     parallel = frozenset(p for p in SIZES if rng.integers(2))
     shape = [case.choice(DIM_SIZES) for _ in range(rank)]
-    if left[0] in ("Sum", "ReduceMax"):
+    if left[0] in ("Sum", "ReduceMax", "ReduceMin"):
         shape[int(case.atom(left[-1]))] = 1
     if "Reshape" in symbols:
         shape = list(reshape_shapes(attr)[1])

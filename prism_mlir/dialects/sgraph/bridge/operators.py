@@ -12,6 +12,7 @@ from prism_mlir.dialects.sgraph.operator_ops import (
     REDUCE_OPS,
     BinaryOperatorOp,
     ConstantOp,
+    KeepOp,
     OperatorOp,
     ReduceOperatorOp,
     ReshapeOp,
@@ -34,6 +35,8 @@ def operator_of(op: OperatorOp) -> Op:
             return Op(op.row, dim=op.dim.value.data)
         case UnaryOp():
             return Op(op.row, fn=ScalarFn.parse(op.fn.data))
+        case KeepOp():
+            return Op(op.row, value=float(op.otherwise.value.data))
         case TransposeOp():
             return Op(op.row, perm=tuple(int(v) for v in op.perm.get_values()))
         case ReshapeOp():
@@ -54,6 +57,8 @@ def build_operator(
         return REDUCE_OPS[op.name](operands[0], op.dim, result_type)
     if op.name == "unary" and op.fn is not None:
         return UnaryOp(operands[0], op.fn.text, result_type, shift)
+    if op.name == "keep" and op.value is not None:
+        return KeepOp(operands[0], operands[1], op.value, result_type)
     if op.name == "transpose" and op.perm is not None:
         return TransposeOp(operands[0], op.perm, result_type)
     if op.name == "reshape":
