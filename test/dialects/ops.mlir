@@ -35,6 +35,10 @@ sgraph.program @operators(%a: tensor<8x16xf16>, %b: tensor<16x4xf16>, %c: tensor
   %8 = sgraph.max %6, %7 : (tensor<8x16xf32>, tensor<1x16xf32>) -> tensor<8x16xf32>
   // CHECK: sgraph.min
   %9 = sgraph.min %8, %6 : (tensor<8x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  // CHECK: sgraph.reduce_min %{{.*}} dim 0
+  %14 = sgraph.reduce_min %6 dim 0 : tensor<8x16xf32> -> tensor<1x16xf32>
+  // CHECK: sgraph.keep %{{.*}}, %{{.*}} else 0xfff0000000000000 : f64 : (tensor<1x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
+  %15 = sgraph.keep %14, %8 else 0xfff0000000000000 : f64 : (tensor<1x16xf32>, tensor<8x16xf32>) -> tensor<8x16xf32>
   // CHECK: sgraph.transpose %{{.*}} perm [1, 0] : tensor<8x16xf32> -> tensor<16x8xf32>
   %10 = sgraph.transpose %9 perm [1, 0] : tensor<8x16xf32> -> tensor<16x8xf32>
   // CHECK: sgraph.reshape %{{.*}} : tensor<16x8xf32> -> tensor<4x4x8xf32>

@@ -262,7 +262,7 @@ class KeepOp(OperatorOp):
     """The second operand where the first, a mask, is not zero; the number after ``else`` elsewhere. Dims of size 1 are broadcast.
 
     ```mlir
-    %2 = sgraph.keep %mask, %0 else 0xFFF0000000000000 : f64 : (tensor<1x16xf16>, tensor<8x16xf16>) -> tensor<8x16xf16>
+    %2 = sgraph.keep %mask, %0 else 0xfff0000000000000 : f64 : (tensor<1x16xf16>, tensor<8x16xf16>) -> tensor<8x16xf16>
     ```
     """
 
