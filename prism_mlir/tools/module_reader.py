@@ -40,6 +40,7 @@ from prism_mlir.graph.errors import InputError, LimitError, Location, Unsupporte
 from prism_mlir.passes.located import parse_error
 
 _TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|(?P<ours>sgraph\.(?:program|graph)(?=\s*@))|->|[\w$.]+|\S', re.ASCII)
+_STRING = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
 _OPEN, _CLOSE = frozenset("([{<"), frozenset(")]}>")
 _ALIAS = re.compile(r"^[ \t]*[!#][\w$.-]+[ \t]*=", re.MULTILINE)
 _SHELL = re.compile(r"(?:(?:builtin\.)?module\s*(?:@[\w$.]+\s*)?\{)?\s*\}?", re.ASCII)
@@ -75,6 +76,8 @@ def read_ir(text: str, filename: str, ctx: Context) -> ModuleOp:
     """
     check_text(text, filename)
     spans = sgraph_spans(text) if "sgraph." in text else []
+    if spans:
+        _check_strings(text, filename)
     if spans and _only_shell_left(text, spans):
         return _guarded(LocatedParser(ctx, text, filename), filename)
     handed = read_module(_to_generic(text, spans, filename, ctx), filename).text
@@ -182,6 +185,17 @@ def sgraph_spans(text: str) -> list[tuple[int, int]]:
     if start >= 0:  # unbalanced: let the parser say where
         spans.append((start, len(text)))
     return spans
+
+
+def _check_strings(text: str, filename: str) -> None:
+    """Refuse a string that is not closed or has an unknown escape: xDSL's lexer takes exponential time to find out."""
+    for token in _TOKEN.finditer(text):
+        if token.group()[0] == '"' and _STRING.fullmatch(token.group()) is None:
+            line = text.count("\n", 0, token.start()) + 1
+            column = token.start() - text.rfind("\n", 0, token.start())
+            raise InputError(
+                "a string is not closed on its line, or has an unknown escape", Location(filename, line, column)
+            )
 
 
 def _only_shell_left(text: str, spans: list[tuple[int, int]]) -> bool:

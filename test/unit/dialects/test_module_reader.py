@@ -80,6 +80,8 @@ def test_names_come_back_after_upstream_renamed_values() -> None:
         (OURS[:-1], 5, "syntax error in block definition"),
         (OURS.replace("exp(x)", "exp(x"), 3, "cannot read scalar function"),
         ("func.func @f(", 1, "expected"),
+        (OURS.replace("@p", '@p"' + "x " * 60), 1, "a string is not closed on its line"),
+        (OURS.replace("exp(x)", "a" * 60 + r"\q"), 3, "or has an unknown escape"),
         ("hello", 1, "custom op 'hello' is unknown"),
         ("sgraph.program @p", 1, "expected"),
         ("sgraph.program @p(", 1, "expected"),
