@@ -26,7 +26,6 @@ from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule
-from prism_mlir.graph.symbols import GRID_NAMES
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)
 _MAX_WARPS, _MAX_STAGES = 32, 8
@@ -77,7 +76,7 @@ def lower(program: Program, graph: KernelGraph, schedule: Schedule, *, name: str
     _check_program(program)
     _check_schedule(schedule)
     entry = _identifier(name or program.name)
-    tensors = TensorTable(program, graph)
+    tensors = TensorTable(program, graph, schedule)
     lines, launches = [*tensors.constants, DYNAMIC_SHARED], []
     for k, node in enumerate(_custom_nodes(graph)):
         own = entry if len(graph.nodes) == 1 else f"{entry}_{k}"
@@ -105,7 +104,7 @@ def feasible(program: Program, graph: KernelGraph, schedule: Schedule) -> Schedu
     _check_program(program)
     try:
         _check_schedule(schedule)
-        tensors = TensorTable(program, graph)
+        tensors = TensorTable(program, graph, schedule)
         for node in _custom_nodes(graph):
             placement, _ = _place(tensors, node, schedule)
             held = placement.held.items()
@@ -157,14 +156,16 @@ def _place(tensors: TensorTable, node: CustomNode, schedule: Schedule) -> tuple[
 
 
 def _grid(node: CustomNode, schedule: Schedule) -> tuple[int, int, int]:
-    unknown = [g for g in node.block.grid if g not in GRID_NAMES]
-    if unknown:
-        raise InputError(f"grid dim {unknown[0]} is none of {', '.join(GRID_NAMES)}")
-    grid = [schedule.size_of.get(name, 0) if name in node.block.grid else 1 for name in GRID_NAMES]
-    for name, size, limit in zip(GRID_NAMES, grid, _MAX_GRID, strict=True):
+    """Blocks along the launch's x, y and z: the graph's grid dims in their order, whatever their names."""
+    names = node.block.grid
+    if len(names) > len(_MAX_GRID):
+        raise InputError(f"a kernel with {len(names)} grid dims, a launch has {len(_MAX_GRID)}")
+    grid = [schedule.size_of.get(name, 0) for name in names]
+    for name, size, limit in zip(names, grid, _MAX_GRID, strict=False):
         if not 1 <= size <= limit:
             raise ScheduleError(f"{size} blocks along {name}, the limits are 1 and {limit}")
-    return (grid[0], grid[1], grid[2])
+    x, y, z = (*grid, 1, 1, 1)[:3]
+    return (x, y, z)
 
 
 def _lower_node(

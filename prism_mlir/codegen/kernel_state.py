@@ -16,8 +16,7 @@ from prism_mlir.codegen.memory_plan import ALIGNMENT, MemoryPlan
 from prism_mlir.graph.block import BlockGraph, Load, Stage
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.footprint import Buffer, Placement
-from prism_mlir.graph.mapping import Partition
-from prism_mlir.graph.symbols import GRID_NAMES
+from prism_mlir.graph.mapping import WHOLE, Partition
 
 SPACE = "#gpu.address_space<workgroup>"
 _SHARED_TYPE = f"memref<0xi8, {SPACE}>"
@@ -91,7 +90,7 @@ class KernelState:
     def block_index(self, grid_dim: str) -> Int:
         if self.sizes[grid_dim] == 1:
             return 0
-        axis = "xyz"[GRID_NAMES.index(grid_dim)]
+        axis = "xyz"[self.block.grid.index(grid_dim)]
         return self.b.pure(f"arith.index_castui {self.b.pure(f'gpu.block_id {axis}')} : index to i32")
 
     def part_index(self, part: Partition) -> Int:
@@ -103,9 +102,16 @@ class KernelState:
                 index = self.b.add(self.b.mul(index, self.sizes[name]), digit)
         return index
 
-    def origin(self, node: int, dim: int) -> Int:
-        """Where the tile starts in the whole tensor."""
-        return self.b.mul(self.part_index(self.placement.parts[node][dim]), self.placement.tiles[node][dim])
+    def origin(self, node: int, dim: int, added: Partition = WHOLE) -> Int:
+        """Where the tile starts in the whole tensor; ``added`` are parallel dims along which the tensor is expanded there."""
+        part = self.placement.parts[node][dim] | added
+        return self.b.mul(self.part_index(part), self.placement.tiles[node][dim])
+
+    def added_to_load(self, node: int, dim: int) -> Partition:
+        """Parallel dims of which a loaded tensor holds one part each along ``dim``; the tile is one part."""
+        op = self.block.nodes[node].op
+        assert isinstance(op, Load)
+        return frozenset(p for p, d in self.block.inputs[op.source].expanded if d == dim)
 
     def is_ragged(self, node: int, dim: int) -> bool:
         """Whether some parts of a dim hold fewer elements than the tile."""

@@ -18,6 +18,7 @@ from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.launch_info import KernelArgument, Role
 from prism_mlir.graph.ops import Shape
 from prism_mlir.graph.program import Program, ProgramInput, row_major
+from prism_mlir.graph.schedule import Schedule
 
 POINTER_ALIGNMENT = 16
 """Bytes to which every buffer must be aligned; device allocations are aligned to 256."""
@@ -39,8 +40,8 @@ class KernelTensor:
 class TensorTable:
     """Finds the tensor of every value of a kernel graph. Raises :class:`InputError` where program and graph differ."""
 
-    def __init__(self, program: Program, graph: KernelGraph) -> None:
-        self._program, self._graph = program, graph
+    def __init__(self, program: Program, graph: KernelGraph, schedule: Schedule) -> None:
+        self._program, self._graph, self._sizes = program, graph, schedule.size_of
         if len(graph.inputs) != len(program.inputs) or len(graph.outputs) != len(program.outputs):
             raise InputError("the graph and the program differ in their inputs or outputs")
         if any(v < len(graph.inputs) for v in graph.outputs):
@@ -102,9 +103,11 @@ class TensorTable:
         return KernelTensor(view, _argument(Role.OUTPUT, position, out.name, out.dtype, out.shape))
 
     def _workspace(self, value: int) -> KernelTensor:
-        shape, dtype = self._graph.shapes[value], self._passed_on[value]
-        argument = _argument(Role.WORKSPACE, self._positions[value], f"t{value}", dtype, shape)
-        return KernelTensor(_view(dtype, shape, row_major(shape), prod(shape)), argument)
+        shape, dtype = list(self._graph.shapes[value]), self._passed_on[value]
+        for parallel_dim, dim in self._graph.expansions[value]:
+            shape[dim] *= self._sizes.get(parallel_dim, 1)
+        argument = _argument(Role.WORKSPACE, self._positions[value], f"t{value}", dtype, tuple(shape))
+        return KernelTensor(_view(dtype, argument.shape, argument.strides, prod(shape)), argument)
 
 
 @dataclass(frozen=True)

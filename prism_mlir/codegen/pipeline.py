@@ -52,7 +52,7 @@ def _is_aligned(state: KernelState, node: int, source: GlobalTensor, buffer: Buf
     if source.strides[fastest] != 1 and source.shape[fastest] > 1:
         return False
     others = [s for d, s in enumerate(source.strides) if d != fastest and source.shape[d] > 1]
-    cut = bool(state.placement.parts[node][fastest])
+    cut = bool(state.placement.parts[node][fastest] | state.added_to_load(node, fastest))
     tile = state.placement.tiles[node][fastest]
     steps = [*others, source.offset, buffer.layout.columns, *([tile] if cut else [])]
     return all(step % chunk == 0 for step in steps)
@@ -93,7 +93,8 @@ def _move(state: KernelState, copy: TileCopy, coordinates: Sequence[Int], slot: 
     exists = b.both(rows_exist, state.inside(node, coordinates, [d for d in partial if d == layout.fastest]))
     place: Int = copy.source.offset
     for d, stride in enumerate(copy.source.strides):
-        place = b.add(place, b.mul(b.add(state.origin(node, d), coordinates[d]), stride))
+        start = state.origin(node, d, state.added_to_load(node, d))
+        place = b.add(place, b.mul(b.add(start, coordinates[d]), stride))
     place = b.choose(exists, place, copy.source.offset)
     target, target_type = state.view(copy.buffer)
     at = b.index(state.address(copy.buffer, coordinates, slot if copy.buffer.slots > 1 else 0))

@@ -3,11 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 from prism_mlir.codegen.builder import Int
 from prism_mlir.codegen.kernel_state import GlobalTensor, KernelState
 from prism_mlir.codegen.layout import Linear, Pack
 from prism_mlir.codegen.tile_values import Evaluator, shared_reads, spread_for
+from prism_mlir.graph.mapping import WHOLE, Partition
+
+
+@dataclass(frozen=True)
+class Save:
+    """One output on its way to one tensor.
+
+    added: for each dim, grid dims whose blocks store their whole tiles one after the other along it (partial results)
+    """
+
+    node: int
+    target: GlobalTensor
+    added: tuple[Partition, ...]
+    tag: str
 
 
 def save(state: KernelState, node: int, omap: Sequence[int], target: GlobalTensor) -> None:
@@ -15,19 +30,22 @@ def save(state: KernelState, node: int, omap: Sequence[int], target: GlobalTenso
 
     Along a grid dim without omap all blocks hold the same tile: the first one stores it.
     """
-    b = state.b
+    b, block, tile = state.b, state.block, state.placement.tiles[node]
     spread = spread_for(state, node)
     state.touch(shared_reads(state, node, spread is not None), set())
-    first = b.all([b.equal(state.block_index(g), 0) for g, d in zip(state.block.grid, omap, strict=True) if d < 0])
-    tag, tile = state.new_site(), state.placement.tiles[node]
+    cut = WHOLE.union(*state.placement.parts[node])
+    joined = [(g, d) for g, d in zip(block.grid, omap, strict=True) if g not in cut]
+    added = tuple(frozenset(g for g, at in joined if at == d) for d in range(len(tile)))
+    first = b.all([b.equal(state.block_index(g), 0) for g, d in joined if d < 0])
     deal = spread or Linear.of(tile, state.threads.count, 16 // target.dtype.bytes)
-    b.when(first, lambda: deal.each(b, state.threads, lambda pack: _save_pack(state, node, pack, tag, target)))
+    job = Save(node, target, added, state.new_site())
+    b.when(first, lambda: deal.each(b, state.threads, lambda pack: _save_pack(state, job, pack)))
 
 
-def _save_pack(state: KernelState, node: int, pack: Pack, tag: str, target: GlobalTensor) -> None:
-    b, tile = state.b, state.placement.tiles[node]
-    values = [state.narrow(v, target.dtype) for v in Evaluator(state, tag, pack).values(node)]
-    ragged = [d for d in range(len(tile)) if state.is_ragged(node, d)]
+def _save_pack(state: KernelState, job: Save, pack: Pack) -> None:
+    b, node, target = state.b, job.node, job.target
+    values = [state.narrow(v, target.dtype) for v in Evaluator(state, job.tag, pack).values(node)]
+    ragged = [d for d in range(len(pack.coordinates)) if state.is_ragged(node, d)]
     step = pack.width if _stores_together(state, node, pack.width, target) else 1
     for k in range(0, pack.width, step):
         here = (*pack.coordinates[:-1], b.add(pack.coordinates[-1], k))
@@ -35,7 +53,7 @@ def _save_pack(state: KernelState, node: int, pack: Pack, tag: str, target: Glob
         def store(here: tuple[Int, ...] = here, k: int = k) -> None:
             place: Int = target.offset
             for d, stride in enumerate(target.strides):
-                place = b.add(place, b.mul(b.add(state.origin(node, d), here[d]), stride))
+                place = b.add(place, b.mul(b.add(state.origin(node, d, job.added[d]), here[d]), stride))
             state.store_at(target.name, target.type, b.index(place), values[k : k + step], target.dtype)
 
         b.when(state.inside(node, here, ragged), store)

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from math import prod
 
-from prism_mlir.graph.block import Accum, BlockGraph, Load, Stage
+from prism_mlir.graph.block import Accum, BlockGraph, Load, Stage, TensorType
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import PrismError
 from prism_mlir.graph.mapping import Mapping, Partition, tile_partitions, tile_shape
@@ -322,6 +322,13 @@ class _Placer:
         for k in range(len(self.block.nodes)):
             if not self.tiles[k]:
                 raise ScheduleError(f"block node {k}: no code for tiles without dims")
+        for k in self.block.loads:
+            for p, d in self._source(k).expanded:
+                pieces = prod(self.sizes[q] for q in self.parts[k][d])
+                if pieces * self.tiles[k][d] != self.block.shapes[k][d]:
+                    raise ScheduleError(
+                        f"block node {k}: dim {d} holds one part for each {p} and does not divide evenly"
+                    )
 
     def _users(self, node: int) -> list[int]:
         return [k for k, n in enumerate(self.block.nodes) for v in n.operands if v == node]
@@ -351,6 +358,11 @@ class _Placer:
         types = loaded or {t for v in (a, b) for t in self._source_types(v)}
         common = next(iter(types)) if len(types) == 1 else None
         return common if common in TENSOR_TYPES and common is not None else DType.F32
+
+    def _source(self, load: int) -> TensorType:
+        op = self.block.nodes[load].op
+        assert isinstance(op, Load)
+        return self.block.inputs[op.source]
 
     def _load_type(self, node: int) -> DType | None:
         op = self.block.nodes[node].op

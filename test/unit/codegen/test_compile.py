@@ -12,6 +12,7 @@ import pytest
 from codegen_graphs import (
     attention_late,
     rms_norm_late,
+    rms_norm_late_rows,
     rms_norm_mlp_late,
     rms_norm_whole,
     swiglu_late,
@@ -112,13 +113,18 @@ def test_a_schedule_that_can_be_built() -> None:
     assert feasible(SMALL, rms_norm_late(SMALL), SCHEDULE) is None
 
 
-def test_too_many_blocks_along_y() -> None:
-    program = attention(70000, 16, 16)
-    graph = attention_late(program)
+def test_too_many_blocks_along_the_second_grid_dim() -> None:
+    program = rms_norm(70000, 16, 16)
+    found = feasible(program, rms_norm_late_rows(program), Schedule.of({"x": 1, "y": 70000, "i": 1}, 1, 1))
+    assert "70000 blocks along y, the limits are 1 and 65535" in str(found)
+
+
+def test_grid_dims_are_the_launch_dims_in_order_whatever_their_names() -> None:
+    graph = rms_norm_late_rows(SMALL)
     (node,) = graph.custom
-    moved = replace(node, block=replace(node.block, grid=("y",)))
-    found = feasible(program, replace(graph, nodes=(moved,)), Schedule.of({"y": 70000, "i": 1}, 1, 1))
-    assert "70000 blocks along y" in str(found)
+    renamed = replace(graph, nodes=(replace(node, block=replace(node.block, grid=("v", "u"))),))
+    compiled = compile_graph(SMALL, renamed, Schedule.of({"v": 4, "u": 2, "i": 4}, 1, 2))
+    assert compiled.launch.kernels[0].grid == (4, 2, 1)
 
 
 def _library(program: Program) -> KernelGraph:

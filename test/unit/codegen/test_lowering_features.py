@@ -148,6 +148,30 @@ def test_running_maximum() -> None:
     assert len(outcome.compiled.launch.kernels) == 2
 
 
+@pytest.mark.parametrize("parts", [1, 3, 4])
+def test_split_reduction(parts: int) -> None:
+    """Split-K: grid dim z of the first kernel cuts k; each block stores its part of the product, next to those of the others
+    along n; the loop z of the second kernel adds them up."""
+    program = build_program("split", {"A": (8, 96), "B": (96, 32)}, [(MATMUL, (0, 1))])
+    a, b = program_types(program)
+    partial = TensorType((8, 32), DType.F32, expanded=(("z", 1),))
+    product = (BlockNode(Load(0, True)), BlockNode(Load(1, True)), BlockNode(MATMUL, (0, 1)))
+    first = BlockGraph(("x", "z"), None, (a, b), product, (2,))
+    second = BlockGraph(("u",), "z", (partial,), (BlockNode(Load(0)), BlockNode(Accum(), (0,))), (1,))
+    graph = KernelGraph(
+        (a, b),
+        (
+            CustomNode(first, (0, 1), Mapping(((0, 1), (-1, 0)), (-1, -1), ((0, 1),))),
+            CustomNode(second, (2,), Mapping(((0,),), (1,), ((0,),))),
+        ),
+        (3,),
+    )
+    outcome = execute(program, graph, Schedule.of({"x": 2, "z": parts, "u": 2}, 2, 2), roundings=0)
+    assert outcome.worst <= 1
+    assert outcome.compiled.launch.workspace == (8 * 32 * parts * 4,)
+    assert outcome.compiled.launch.kernels[0].grid == (2, parts, 1)
+
+
 def test_maximum_of_products_over_the_loop() -> None:
     """A maximum accumulated over products: the products go through shared memory."""
     program = build_program(
