@@ -60,13 +60,13 @@ def prove(
     """
     limits = limits or ProofLimits()
     name = axiom_hash(axioms)
-    numbers, wanted, types = _prepare(program, graphs)
+    numbers, wanted, types = prepare(program, graphs)
     verdicts: dict[int, Verdict] = {}
     offered: dict[int, tuple[Expr, ...]] = {}
     fitter = Fitter(program)
     for k, graph in enumerate(graphs):
         try:
-            offered[k] = _encode(fitter.fit(graph), numbers, types)
+            offered[k] = encode_fitted(fitter.fit(graph), numbers, types)
         except PrismError as error:
             verdicts[k] = Verdict(Status.UNKNOWN, name, reason=error.message)
     core = tuple(r for r in axioms if r.group != "commute")
@@ -120,7 +120,7 @@ _PRIMES = (
 
 
 @dataclass(frozen=True, slots=True)
-class _Numbers:
+class Numbers:
     """count[p]: prime that stands for the size of parallel dim p; classes[c]: number that stands for dim class c."""
 
     count: dict[str, int]
@@ -128,9 +128,9 @@ class _Numbers:
     program: Program
 
 
-def _prepare(
-    program: Program, graphs: Sequence[KernelGraph]
-) -> tuple[_Numbers, tuple[Expr, ...], tuple[TileType, ...]]:
+def prepare(program: Program, graphs: Sequence[KernelGraph]) -> tuple[Numbers, tuple[Expr, ...], tuple[TileType, ...]]:
+    """Sizes that tell all dims apart, and the program's outputs at these sizes, with their types."""
+    """Sizes that tell all dims apart, and the program's outputs at these sizes, with their types."""
     classes = dim_classes(program)
     parallel = list(dict.fromkeys(p for g in graphs for p in g.parallel_dims))
     if len(parallel) + len(classes.sizes) > len(_PRIMES):
@@ -144,14 +144,16 @@ def _prepare(
         own = [prod(own[f] for f in fs) if fs else n for n, fs in zip(own, classes.factors, strict=True)]
     if any(n >= 2**62 for n in own):
         raise InputError(f"{len(parallel)} parallel dims and {len(own)} dims are more than can be told apart")
-    numbers = _Numbers(count, tuple(own), shrink(program, dict(enumerate(own))))
+    numbers = Numbers(count, tuple(own), shrink(program, dict(enumerate(own))))
     wanted = encode_program(numbers.program)
     inputs = [TileType(i.shape) for i in numbers.program.inputs]
     types = types_of(wanted, inputs, count)
     return numbers, wanted, tuple(types[e] for e in wanted)
 
 
-def _encode(fitted: Fit, numbers: _Numbers, wanted: Sequence[TileType]) -> tuple[Expr, ...]:
+def encode_fitted(fitted: Fit, numbers: Numbers, wanted: Sequence[TileType]) -> tuple[Expr, ...]:
+    """A candidate's outputs at these sizes. Raises :class:`InputError` where they are not of the program's shape."""
+    """A candidate's outputs at these sizes. Raises :class:`InputError` where they are not of the program's shape."""
     outputs = encode_graph(fitted.resize(numbers.classes))
     types = types_of(outputs, [TileType(i.shape) for i in numbers.program.inputs], numbers.count)
     for k, (e, t) in enumerate(zip(outputs, wanted, strict=True)):
@@ -163,7 +165,7 @@ def _encode(fitted: Fit, numbers: _Numbers, wanted: Sequence[TileType]) -> tuple
 def _saturate(
     wanted: Sequence[Expr],
     offered: dict[int, tuple[Expr, ...]],
-    numbers: _Numbers,
+    numbers: Numbers,
     rules: Sequence[Rule],
     limits: ProofLimits,
 ) -> _Outcome:

@@ -18,7 +18,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "prism_mlir"
 
-AREAS = frozenset({"frontend", "search", "verify", "tune", "codegen", "runtime", "report"})
+AREAS = frozenset({"frontend", "search", "verify", "certify", "tune", "codegen", "runtime", "report"})
 MIDDLE = AREAS | {"graph", "dialects"}
 
 MAY_IMPORT: dict[str, frozenset[str]] = {
@@ -101,6 +101,12 @@ def test_the_model_knows_no_ir(name: str) -> None:
 @pytest.mark.parametrize("name", [m for m in modules() if m.startswith("runtime.ptx")])
 def test_the_ptx_machine_stands_alone(name: str) -> None:
     assert all(t.startswith("runtime.ptx") for t in project_imports(name) if t != "runtime")
+
+
+@pytest.mark.parametrize("name", [m for m in modules() if area_of(m) == "certify"])
+def test_the_checker_of_certificates_shares_nothing_with_what_it_checks(name: str) -> None:
+    assert all(t.startswith(("certify", "graph.errors")) for t in project_imports(name))
+    assert not {t for t in imported(name) if t.split(".")[0] in {"egglog", "networkx", "sympy"}}
 
 
 @pytest.mark.parametrize("name", [m for m in modules() if area_of(m) in MIDDLE and not m.startswith(IR_MEETS_GRAPH)])
