@@ -96,11 +96,19 @@ class Generator:
     """Enumerates block graphs whose abstract expression is the program's.
 
     ``target`` decides what is a subexpression; another one than the program's own (which accepts everything, say) turns
-    the generator into brute force.
+    the generator into brute force. ``uniform=False`` leaves out what a search without ``limits.invariant_loads`` generates.
     """
 
-    def __init__(self, program: Program, limits: SearchLimits, funnel: Funnel, *, target: AbstractTarget | None = None):
-        self.program, self.limits, self.funnel = program, limits, funnel
+    def __init__(
+        self,
+        program: Program,
+        limits: SearchLimits,
+        funnel: Funnel,
+        *,
+        target: AbstractTarget | None = None,
+        uniform: bool = True,
+    ):
+        self.program, self.limits, self.funnel, self.uniform = program, limits, funnel, uniform
         self.target = target or abstract_target(program)
         classes = dim_classes(program)
         self.input_dims = classes.of[: len(program.inputs)]
@@ -129,7 +137,9 @@ class Generator:
     def _binaries(self, ops: list[Op]) -> list[Op]:
         """Binary operators whose label occurs in the saturated expressions (a program with div may need mul)."""
         labels = {node.label[0] for node in self.target.graph.table}
-        found = {op for op in ops if op.kind is Kind.BINARY} | {Op(name) for name in labels & {"add", "sub", "mul", "div"}}
+        found = {op for op in ops if op.kind is Kind.BINARY} | {
+            Op(name) for name in labels & {"add", "sub", "mul", "div"}
+        }
         return sorted(found, key=lambda op: op.sort_key)
 
     def run(self) -> Iterator[KernelGraph]:
@@ -156,7 +166,7 @@ class Generator:
         options = [[(Load(k),), (Load(k, True),), (Load(k), Load(k, True))] for k in needed]
         sets = [tuple(load for group in combo for load in group) for combo in product(*options)]
         mixed = [s for s in sets if s not in uniform]
-        return uniform + sorted(
+        return (uniform if self.uniform else []) + sorted(
             mixed, key=lambda s: (sum(load.invariant for load in s), len(s), [load.sort_key for load in s])
         )
 
@@ -303,7 +313,7 @@ class Generator:
             match = [
                 k
                 for k, t in enumerate(state.tiles)
-                if t.expr == goal.expr and t.dims == goal.dims and t.stage is not Stage.BODY
+                if t.expr == goal.expr and t.stage is not Stage.BODY and self._dims_reach(t.dims, goal)
             ]
             if not match:
                 return None
@@ -317,6 +327,9 @@ class Generator:
             self.funnel.stop(f"structures limit of {self.limits.structures}")
             return None
         return self._graph(state, tuple(outputs))
+
+    def _dims_reach(self, dims: Dims, goal: Goal) -> bool:
+        return dims == goal.dims
 
     def _graph(self, state: _State, outputs: tuple[int, ...]) -> KernelGraph:
         self.funnel.count("structures")

@@ -16,7 +16,7 @@ from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.symbols import GRID_NAMES
 from prism_mlir.search.dim_match import match_dims
 from prism_mlir.search.limits import Funnel
-from prism_mlir.search.mappings import Cut, MappingSpace, combine, mapping_space, to_mapping
+from prism_mlir.search.mappings import Cut, Fixed, MappingSpace, combine, mapping_space, to_mapping
 
 Accept = Callable[[KernelGraph, str], bool]
 """Could a graph be correct when only the named parallel dim has a size above 1?"""
@@ -28,20 +28,30 @@ def instantiate(
     funnel: Funnel,
     input_dims: Sequence[Sequence[DimClass]] | None = None,
     max_candidates: int = 100_000,
+    fixed: Fixed | None = None,
 ) -> Iterator[KernelGraph]:
     """Graphs with concrete mappings, in lexicographic order of their cuts.
+
+    fixed: maps that were chosen during generation
 
     The graph has one graph-defined operator with symbolic mappings. Grid dims that cut nothing are left out of the result;
     a loop must cut something (a loop that repeats the same work is never worth having).
     """
     (node,) = graph.custom
     space = mapping_space(node.block, match_dims(node.block, input_dims))
-    grid_cuts = [c for c in space.cuts(loop=False) if not c or _survives(graph, node, space, "x", c, accept, funnel)]
+    grid_cuts = space.cuts(loop=False)
+    if fixed is not None:
+        grid_cuts = [c for c in grid_cuts if fixed.fits_column(to_mapping(space, [c], ()))]
+    grid_cuts = [c for c in grid_cuts if not c or _survives(graph, node, space, "x", c, accept, funnel)]
     loop_cuts: list[Cut] = [()]
     if node.block.loop is not None:
         cuts = [c for c in space.cuts(loop=True) if c]
+        if fixed is not None and fixed.fmap is not None:
+            cuts = [c for c in cuts if to_mapping(space, [], c).fmap == fixed.fmap]
         loop_cuts = [c for c in cuts if _survives(graph, node, space, node.block.loop, c, accept, funnel)]
     for grid, loop in combine(grid_cuts, loop_cuts, len(node.block.grid)):
+        if fixed is not None and not fixed.fits(to_mapping(space, grid, loop)):
+            continue
         if funnel.counts["mappings"] >= max_candidates:
             funnel.stop(f"candidates limit of {max_candidates}")
             return

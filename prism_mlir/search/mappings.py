@@ -108,6 +108,32 @@ def to_mapping(space: MappingSpace, grid: Sequence[Cut], loop: Cut) -> Mapping:
 
 
 @dataclass(frozen=True, slots=True)
+class Fixed:
+    """Maps that are chosen before instantiation; ``None`` where they are still symbols (see ``concrete``).
+
+    Rows list every grid dim that the search may use, also those that cut nothing.
+    """
+
+    imap: tuple[tuple[int, ...], ...] | None = None
+    fmap: tuple[int, ...] | None = None
+    omap: tuple[tuple[int, ...], ...] | None = None
+
+    def fits(self, mapping: Mapping) -> bool:
+        """Whether a mapping of all grid dims is the chosen one."""
+        chosen, have = (self.imap, self.fmap, self.omap), (mapping.imap, mapping.fmap, mapping.omap)
+        return all(a is None or a == b for a, b in zip(chosen, have, strict=True))
+
+    def fits_column(self, mapping: Mapping) -> bool:
+        """Whether a mapping of one grid dim is the chosen one of some grid dim."""
+        count = max((len(row) for row in (*(self.imap or ()), *(self.omap or ()))), default=0)
+        if self.imap is None and self.omap is None:
+            return True
+        column = [row[0] for row in (*(mapping.imap if self.imap else ()), *(mapping.omap if self.omap else ()))]
+        rows = (*(self.imap or ()), *(self.omap or ()))
+        return any([row[k] for row in rows] == column for k in range(count))
+
+
+@dataclass(frozen=True, slots=True)
 class SpaceCounts:
     """Sizes of a mapping space stage by stage (paper, section 3; the blog's worked example)."""
 

@@ -43,7 +43,8 @@ def search(
 
     for invariant_loads in (False, True):
         stage = replace(limits, invariant_loads=invariant_loads or limits.invariant_loads)
-        for structure in Generator(program, stage, funnel, target=target).run():
+        uniform = not invariant_loads or limits.invariant_loads  # the second stage does not repeat the first
+        for structure in Generator(program, stage, funnel, target=target, uniform=uniform).run():
             if out_of_time():
                 return
             yield from _mapped(program, structure, accept, funnel, limits)
