@@ -1,0 +1,131 @@
+"""Cutting a program that is too large for one search into parts, where cutting costs least.
+
+A cut makes everything that lives across it a tensor in memory, written once and read once by each part that needs it. Parts are
+runs of consecutive operators; dynamic programming finds the cuts that move the fewest bytes while every part stays within the
+limit. The parts together compute the program, whatever is done inside each of them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from math import prod
+
+from prism_mlir.graph.errors import LimitError
+from prism_mlir.graph.ops import Kind
+from prism_mlir.graph.program import Program, ProgramInput, ProgramNode, ProgramOutput, row_major
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """A run of operators as a program of its own.
+
+    inputs:  the value of the whole program that each input of the part is (input ``k`` is argument ``k`` of the part)
+    outputs: for each output of the part the value of the whole program that it is, and the program output that it stores;
+             ``None`` where it is kept for later parts
+    """
+
+    program: Program
+    inputs: tuple[int, ...]
+    outputs: tuple[tuple[int, int | None], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A place between two parts: after which node, the values that live across it, and their bytes (written and read)."""
+
+    after: int
+    values: tuple[int, ...]
+    bytes: int
+
+
+@dataclass(frozen=True, slots=True)
+class Partition:
+    """A program in parts. Parts follow each other; what one leaves, later ones read."""
+
+    parts: tuple[Part, ...]
+    cuts: tuple[Cut, ...]
+
+
+def block_operators(program: Program, first: int, last: int) -> int:
+    """Operators that nodes ``first .. last - 1`` need inside one block: themselves, and an accumulator for each reduction."""
+    nodes = program.nodes[first:last]
+    return len(nodes) + sum(n.op.kind in (Kind.MATMUL, Kind.REDUCE) for n in nodes)
+
+
+def partition(program: Program, operators: int) -> Partition:
+    """The partition into parts of at most ``operators`` block operators that moves the fewest bytes between parts.
+
+    Fewer parts win where bytes are equal. Raises :class:`LimitError` where a single operator exceeds the limit.
+    """
+    count = len(program.nodes)
+    crossing = [_crossing(program, k) for k in range(count + 1)]
+    best: list[tuple[int, int, int]] = [(0, 0, 0)]  # bytes, parts, start of the last part; for each prefix
+    for last in range(1, count + 1):
+        options = []
+        for first in range(last - 1, -1, -1):
+            if block_operators(program, first, last) > operators:
+                break
+            moved, parts, _ = best[first]
+            options.append((moved + crossing[first].bytes, parts + 1, first))
+        if not options:
+            raise LimitError(
+                f"operator {program.nodes[last - 1].op} alone exceeds the limit of {operators} block operators"
+            )
+        best.append(min(options))
+    bounds = [count]
+    while bounds[-1] > 0:
+        bounds.append(best[bounds[-1]][2])
+    bounds.reverse()
+    runs = tuple(part_of(program, a, b) for a, b in pairwise(bounds))
+    return Partition(runs, tuple(crossing[b] for b in bounds[1:-1]))
+
+
+def _crossing(program: Program, after: int) -> Cut:
+    """What lives across the place before node ``after``."""
+    if after in (0, len(program.nodes)):
+        return Cut(after - 1, (), 0)
+    values = _live(program, after)
+    return Cut(after - 1, values, sum(_traffic(program, v, after) for v in values))
+
+
+def _live(program: Program, after: int) -> tuple[int, ...]:
+    limit = len(program.inputs) + after
+    used = {v for node in program.nodes[after:] for v in node.operands}
+    return tuple(sorted(v for v in used if len(program.inputs) <= v < limit))
+
+
+def _traffic(program: Program, value: int, after: int) -> int:
+    is_output = any(o.value == value for o in program.outputs)
+    size = prod(program.shapes[value]) * program.dtype_of(value).bytes
+    return size * (1 if is_output else 2)
+
+
+def part_of(program: Program, first: int, last: int) -> Part:
+    """Nodes ``first .. last - 1`` as a program; values from outside become inputs, values used outside become outputs."""
+    offset = len(program.inputs)
+    nodes = program.nodes[first:last]
+    own = range(offset + first, offset + last)
+    inputs = tuple(sorted({v for n in nodes for v in n.operands if v not in own}))
+    number = {v: k for k, v in enumerate(inputs)} | {v: len(inputs) + k for k, v in enumerate(own)}
+    later = {v for n in program.nodes[last:] for v in n.operands}
+    results = [(o.value, k) for k, o in enumerate(program.outputs) if o.value in own]
+    kept: list[tuple[int, int | None]] = [*results, *((v, None) for v in own if v in later)]
+    body = tuple(ProgramNode(n.op, tuple(number[v] for v in n.operands), n.dtype, n.shift) for n in nodes)
+    ins = tuple(_input(program, v, k) for k, v in enumerate(inputs))
+    outs = tuple(_output(program, v, k, number[v]) for v, k in kept)
+    return Part(Program(f"{program.name}_{first}", ins, body, outs), inputs, tuple(kept))
+
+
+def _input(program: Program, value: int, position: int) -> ProgramInput:
+    if value < len(program.inputs):
+        known = program.inputs[value]
+        return known if known.arg is None else replace(known, arg=position)
+    return ProgramInput.whole(f"t{value}", program.shapes[value], program.dtype_of(value), position)
+
+
+def _output(program: Program, value: int, result: int | None, inside: int) -> ProgramOutput:
+    if result is not None:
+        return replace(program.outputs[result], value=inside)
+    shape = program.shapes[value]
+    return ProgramOutput(inside, program.dtype_of(value), shape, row_major(shape), f"t{value}")
