@@ -39,16 +39,18 @@ def instantiate(
     """
     (node,) = graph.custom
     space = mapping_space(node.block, match_dims(node.block, input_dims))
-    grid_cuts = space.cuts(loop=False)
-    if fixed is not None:
-        grid_cuts = [c for c in grid_cuts if fixed.fits_column(to_mapping(space, [c], ()))]
-    grid_cuts = [c for c in grid_cuts if not c or _survives(graph, node, space, "x", c, accept, funnel)]
     loop_cuts: list[Cut] = [()]
     if node.block.loop is not None:
         cuts = [c for c in space.cuts(loop=True) if c]
         if fixed is not None and fixed.fmap is not None:
             cuts = [c for c in cuts if to_mapping(space, [], c).fmap == fixed.fmap]
         loop_cuts = [c for c in cuts if _survives(graph, node, space, node.block.loop, c, accept, funnel)]
+    elif not _survives(graph, node, space, "x", (), accept, funnel):  # wrong even where nothing is cut
+        return
+    grid_cuts = space.cuts(loop=False) if loop_cuts else []
+    if fixed is not None:
+        grid_cuts = [c for c in grid_cuts if fixed.fits_column(to_mapping(space, [c], ()))]
+    grid_cuts = [c for c in grid_cuts if not c or _survives(graph, node, space, "x", c, accept, funnel)]
     for grid, loop in combine(grid_cuts, loop_cuts, len(node.block.grid)):
         if fixed is not None and not fixed.fits(to_mapping(space, grid, loop)):
             continue
