@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from prism_mlir.codegen.compile import CompiledKernel
 from prism_mlir.graph.errors import ExecutionError
-from prism_mlir.graph.launch_info import KernelArgument, Role
+from prism_mlir.graph.launch_info import KernelArgument, LaunchInfo, Role
 from prism_mlir.runtime.ptx import Checks, Module, PtxError
 
 Array = NDArray[Any]
@@ -19,27 +18,36 @@ Array = NDArray[Any]
 class Emulator:
     """Emitted code, loaded once and run as often as needed."""
 
-    def __init__(self, kernel: CompiledKernel, checks: Checks | None = None) -> None:
-        self.launch, self.checks = kernel.launch, checks
-        self.module = Module.load(kernel.ptx, name=f"{kernel.launch.kernels[0].entry}.ptx")
+    def __init__(self, launch: LaunchInfo, ptx: Mapping[str, str], checks: Checks | None = None) -> None:
+        self.launch, self.checks = launch, checks
+        self.modules = {name: Module.load(text, name=name) for name, text in ptx.items()}
 
     def __call__(self, arguments: Sequence[Array]) -> tuple[Array, ...]:
         """Results of the function from its whole arguments. Raises :class:`ExecutionError` with the machine's report."""
         buffers: dict[tuple[Role, int], Array] = {}
         for launch in self.launch.kernels:
+            unwritten = {k for k, a in enumerate(launch.arguments) if (a.role, a.index) not in buffers}
+            unwritten = {k for k in unwritten if launch.arguments[k].role is not Role.INPUT}
             given = [self._buffer(buffers, a, arguments) for a in launch.arguments]
-            unwritten = {k for k, a in enumerate(launch.arguments) if a.role is Role.OUTPUT}
             try:
-                self.module.kernel(launch.entry).run(
-                    grid=launch.grid,
-                    block=launch.block,
-                    args=given,
-                    shared_bytes=launch.shared_bytes,
-                    checks=self.checks,
-                    outputs=unwritten,
+                result = (
+                    self.modules[launch.ptx]
+                    .kernel(launch.entry)
+                    .run(
+                        grid=launch.grid,
+                        block=launch.block,
+                        args=given,
+                        shared_bytes=launch.shared_bytes,
+                        checks=self.checks,
+                        outputs=unwritten,
+                    )
                 )
             except PtxError as error:
                 raise ExecutionError(f"emitted code is wrong: {error}") from None
+            for k, missing in result.unwritten.items():
+                raise ExecutionError(
+                    f"emitted code is wrong: {missing} bytes of '{launch.arguments[k].name}' are not written"
+                )
         results = {
             a.index: buffers[a.role, a.index] for k in self.launch.kernels for a in k.arguments if a.role is Role.OUTPUT
         }

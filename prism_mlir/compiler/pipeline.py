@@ -8,15 +8,17 @@ from pathlib import Path
 from time import perf_counter
 
 from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
-from prism_mlir.compiler.discover import Discovery, discover
+from prism_mlir.compiler.discover import Discovery
 from prism_mlir.compiler.execute import Emulator
 from prism_mlir.compiler.input_sets import input_sets
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.compiler.select import Prepare, Selection, check_expressible, select
+from prism_mlir.compiler.parts import BuiltProgram, build_program, join_launches
+from prism_mlir.compiler.select import Prepare, Selection
 from prism_mlir.frontend.import_linalg import import_module
 from prism_mlir.frontend.upstream import UpstreamModule, read_file
-from prism_mlir.graph.errors import CodegenError, ExecutionError, Location
+from prism_mlir.graph.errors import ExecutionError, Location
 from prism_mlir.graph.fields import Array
+from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.graph.program import Program
 from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
 
@@ -25,16 +27,27 @@ from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
 class Compilation:
     """Everything a compilation did.
 
+    launch:  all kernels in order
     seconds: wall clock of each step, in order
     """
 
     source: str
     program: Program
     options: CompileOptions
-    discovery: Discovery
-    selection: Selection
+    built: BuiltProgram
+    launch: LaunchInfo
     accuracy: tuple[Accuracy, ...]
     seconds: tuple[tuple[str, float], ...]
+
+    @property
+    def discovery(self) -> Discovery:
+        """Of the first part, which is the whole program where it was not cut."""
+        return self.built.parts[0].discovery
+
+    @property
+    def selection(self) -> Selection:
+        """Of the first part, which is the whole program where it was not cut."""
+        return self.built.parts[0].selection
 
 
 def compile_file(
@@ -57,22 +70,18 @@ def compile_file(
     upstream = read_file(path)
     program = import_module(upstream, options.function)
     clock.step("import")
-    discovery = discover(program, options.limits, seed=options.seed, progress=progress)
-    clock.step("search and proof")
-    if not discovery.proved:
-        raise CodegenError(_nothing_proved(discovery), None, "raise the limits (--max-operators) or see report.json")
-    check_expressible(program, Location(str(path), 1, 1))
-    selection = select(program, discovery.proved, options, prepare=prepare, progress=progress)
-    clock.step("choice and code")
-    accuracy = check(upstream, program, selection, options, progress) if options.check else ()
+    built = build_program(program, options, Location(str(path), 1, 1), prepare, progress)
+    launch = join_launches(program, built.parts)
+    clock.step("search, proof, choice and code")
+    accuracy = check(upstream, program, Emulator(launch, built.ptx), options, progress) if options.check else ()
     clock.step("check")
-    return Compilation(str(path), program, options, discovery, selection, accuracy, clock.steps)
+    return Compilation(str(path), program, options, built, launch, accuracy, clock.steps)
 
 
 def check(
     upstream: UpstreamModule,
     program: Program,
-    selection: Selection,
+    emulator: Emulator,
     options: CompileOptions,
     progress: Callable[[str], None],
 ) -> tuple[Accuracy, ...]:
@@ -81,7 +90,6 @@ def check(
     Raises :class:`ExecutionError` where a check fails or a result is not accurate enough.
     """
     source = compile_module(upstream.text, options.function)
-    emulator = Emulator(selection.kernel)
     results: list[Accuracy] = []
     for inputs in input_sets(program, options.seed):
         progress(f"checking on {inputs.name} inputs")
@@ -101,13 +109,6 @@ def _judge(
         compare(name, out.name, out.dtype, g, t, w, length)
         for out, g, t, w in zip(program.outputs, got, theirs, wanted, strict=True)
     ]
-
-
-def _nothing_proved(discovery: Discovery) -> str:
-    stopped = "; ".join(discovery.funnel.stopped_by)
-    counts = discovery.funnel.counts
-    reached = f"; stopped by {stopped}" if stopped else ""
-    return f"no proved graph: {counts['structures']} structures, {len(discovery.candidates)} with mappings{reached}"
 
 
 class _StepClock:

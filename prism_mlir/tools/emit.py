@@ -12,9 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.ir import Operation
 from xdsl.printer import Printer
 
 from prism_mlir import __version__
+from prism_mlir.compiler.parts import BuiltPart
 from prism_mlir.compiler.pipeline import Compilation
 from prism_mlir.dialects.sgraph.attributes import VerdictNote
 from prism_mlir.dialects.sgraph.bridge import graph_to_ir, program_to_ir
@@ -27,67 +29,74 @@ VERSIONS = ("xdsl", "egglog", "sympy", "numpy", "xtc-mlir-python-bindings", "xtc
 
 def render(done: Compilation) -> dict[str, str]:
     """File name -> content. The same compilation gives the same bytes, timings in ``report.json`` aside."""
-    kernel = done.selection.kernel
-    name = kernel.launch.kernels[0].ptx.removesuffix(".ptx")
     return {
-        f"{name}.ptx": kernel.ptx,
-        "launch.json": _json(kernel.launch.to_dict()),
-        f"{name}.mlir": final_module(done),
+        **done.built.ptx,
+        "launch.json": _json(done.launch.to_dict()),
+        f"{done.program.name}.mlir": final_module(done),
         "report.json": _json(report(done)),
     }
 
 
 def final_module(done: Compilation) -> str:
-    """The program, the chosen graph with its verdict and schedule, and the kernels as a ``gpu.binary`` with PTX."""
-    selection, program = done.selection, done.program
-    graph, schedule = selection.ranked.scheduled.graph, selection.ranked.scheduled.schedule
-    verdict = done.discovery.verdict_of(graph)
-    name = selection.kernel.launch.kernels[0].ptx.removesuffix(".ptx")
-    chosen = graph_to_ir(
-        graph,
-        f"{name}_graph",
-        program=program,
-        verdict=VerdictNote(verdict.status.value, verdict.axiom_hash),
-        schedule=schedule,
-        cost=selection.ranked.cost.total_us * 1e-6,
-    )
-    binary = binary_op(f"{name}_binary", selection.kernel.ptx, selection.kernel.result.target, done.source)
-    annotate_launch(binary, selection.kernel.launch, program.name)
+    """For each part: its program, the chosen graph with verdict and schedule, and its kernels as a ``gpu.binary`` with PTX."""
+    ops: list[Operation] = []
+    for built in done.built.parts:
+        selection, program = built.selection, built.part.program
+        scheduled = selection.ranked.scheduled
+        verdict = built.discovery.verdict_of(scheduled.graph)
+        chosen = graph_to_ir(
+            scheduled.graph,
+            f"{program.name}_graph",
+            program=program,
+            verdict=VerdictNote(verdict.status.value, verdict.axiom_hash),
+            schedule=scheduled.schedule,
+            cost=selection.ranked.cost.total_us * 1e-6,
+        )
+        binary = binary_op(f"{program.name}_binary", selection.kernel.ptx, selection.kernel.result.target, done.source)
+        annotate_launch(binary, selection.kernel.launch, program.name)
+        ops += [program_to_ir(program), chosen, binary]
     stream = StringIO()
-    Printer(stream).print_op(ModuleOp([program_to_ir(program), chosen, binary]))
+    Printer(stream).print_op(ModuleOp(ops))
     return stream.getvalue() + "\n"
 
 
 def report(done: Compilation) -> dict[str, Any]:
     """What happened on the way, as JSON values."""
-    selection, options = done.selection, done.options
-    graph, schedule = selection.ranked.scheduled.graph, selection.ranked.scheduled.schedule
-    cost = selection.ranked.cost
+    limits = done.options.limits
     return {
         "source": Path(done.source).name,
         "program": {"name": done.program.name, "operators": [str(n.op) for n in done.program.nodes]},
-        "funnel": done.discovery.to_dict(),
-        "verdict": done.discovery.verdict_of(graph).to_dict(),
+        "parts": [_part(built) for built in done.built.parts],
+        "cuts": [{"after operator": c.after, "values": list(c.values), "bytes": c.bytes} for c in done.built.cuts],
+        "kernels": len(done.launch.kernels),
+        "accuracy": [a.to_dict() for a in done.accuracy],
+        "target": done.options.target,
+        "seed": done.options.seed,
+        "limits": {k: getattr(limits, k) for k in limits.__dataclass_fields__},
+        "versions": versions(),
+        "seconds": dict(done.seconds),
+    }
+
+
+def _part(built: BuiltPart) -> dict[str, Any]:
+    selection = built.selection
+    graph, schedule = selection.ranked.scheduled.graph, selection.ranked.scheduled.schedule
+    cost, ptxas, timed = selection.ranked.cost, selection.ptxas, selection.profile
+    return {
+        "name": built.part.program.name,
+        "operators": [str(n.op) for n in built.part.program.nodes],
+        "funnel": built.discovery.to_dict(),
+        "verdict": built.discovery.verdict_of(graph).to_dict(),
         "graph": {"fingerprint": graph.fingerprint, "text": str(graph)},
         "schedule": {"sizes": dict(schedule.sizes), "warps": schedule.warps, "stages": schedule.stages},
         "cost": {"total_us": cost.total_us, "limiter": cost.limiter, "dram_bytes": cost.dram_bytes},
         "refused": [{"schedule": s, "reason": r} for s, r in selection.refused],
         "ptxas": None
-        if selection.ptxas is None
-        else {
-            "registers": selection.ptxas.registers,
-            "shared": selection.ptxas.shared,
-            "spills": selection.ptxas.spills,
-        },
+        if ptxas is None
+        else {"registers": ptxas.registers, "shared": ptxas.shared, "spills": ptxas.spills},
         "profile": None
-        if selection.profile is None
-        else [{"us": t.median_us, "sizes": dict(t.scheduled.schedule.sizes)} for t in selection.profile.timings],
-        "accuracy": [a.to_dict() for a in done.accuracy],
-        "target": options.target,
-        "seed": options.seed,
-        "limits": {k: getattr(options.limits, k) for k in options.limits.__dataclass_fields__},
-        "versions": versions(),
-        "seconds": dict(done.seconds),
+        if timed is None
+        else [{"us": t.median_us, "sizes": dict(t.scheduled.schedule.sizes)} for t in timed.timings],
     }
 
 

@@ -6,7 +6,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from prism_mlir.compiler.parts import BuiltPart
 from prism_mlir.compiler.pipeline import Compilation
+from prism_mlir.compiler.select import Selection
+from prism_mlir.graph.launch_info import KernelLaunch
 from prism_mlir.verify.verdict import Status
 
 
@@ -17,30 +20,17 @@ def print_summary(console: Console, done: Compilation, output: Path, files: dict
 
 
 def _lines(done: Compilation, output: Path, files: dict[str, str]) -> list[tuple[str, str]]:
-    discovery, selection = done.discovery, done.selection
-    counts, scheduled = discovery.funnel.counts, selection.ranked.scheduled
-    statuses = [v.status for v in discovery.verdicts]
-    launch = selection.kernel.launch.kernels[0]
+    lines: list[tuple[str, str]] = []
+    for k, built in enumerate(done.built.parts):
+        if k > 0:
+            cut = done.built.cuts[k - 1]
+            lines.append(("cut", f"{len(cut.values)} tensors kept between, {cut.bytes} bytes written and read"))
+        lines += _part_lines(built)
     seconds = dict(done.seconds)
-    lines = [
-        ("program", f"{done.program.name}: {', '.join(str(n.op) for n in done.program.nodes)}"),
-        (
-            "found",
-            f"{counts['structures']} structures from {counts['states']} partial graphs, "
-            f"{len(statuses)} with concrete mappings ({discovery.search_seconds:.2f} s)",
-        ),
-        (
-            "proved",
-            f"{statuses.count(Status.PROVED)} of {len(statuses)} for all sizes, "
-            f"{statuses.count(Status.REFUTED)} refuted, {statuses.count(Status.UNKNOWN)} unknown "
-            f"({discovery.proof_seconds:.2f} s)",
-        ),
-        ("chosen", str(scheduled.graph)),
-        ("", f"{_sizes(done)}, {scheduled.schedule.warps} warps, {scheduled.schedule.stages} stages, {_cost(done)}"),
-        ("emitted", f"{', '.join(files)} in {output} ({seconds.get('choice and code', 0):.2f} s)"),
-        ("", f"{launch.entry}: grid {_triple(launch.grid)}, block {_triple(launch.block)}, {_resources(done)}"),
-    ]
-    lines += [("stopped", reason) for reason in discovery.funnel.stopped_by]
+    lines.append(
+        ("emitted", f"{', '.join(files)} in {output} ({seconds['search, proof, choice and code']:.2f} s so far)")
+    )
+    lines += [("", _kernel_line(kernel, done)) for kernel in done.launch.kernels]
     lines += [
         (
             "checked" if k == 0 else "",
@@ -56,23 +46,48 @@ def _lines(done: Compilation, output: Path, files: dict[str, str]) -> list[tuple
     return lines
 
 
-def _sizes(done: Compilation) -> str:
-    schedule = done.selection.ranked.scheduled.schedule
+def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
+    discovery, scheduled = built.discovery, built.selection.ranked.scheduled
+    counts, statuses = discovery.funnel.counts, [v.status for v in discovery.verdicts]
+    chosen = str(scheduled.graph).splitlines()
+    schedule = f"{scheduled.schedule.warps} warps, {scheduled.schedule.stages} stages"
+    return [
+        ("program", f"{built.part.program.name}: {', '.join(str(n.op) for n in built.part.program.nodes)}"),
+        (
+            "found",
+            f"{counts['structures']} structures from {counts['states']} partial graphs, "
+            f"{len(statuses)} with concrete mappings ({discovery.search_seconds:.2f} s)",
+        ),
+        *(("stopped", reason) for reason in discovery.funnel.stopped_by),
+        (
+            "proved",
+            f"{statuses.count(Status.PROVED)} of {len(statuses)} for all sizes, "
+            f"{statuses.count(Status.REFUTED)} refuted, {statuses.count(Status.UNKNOWN)} unknown "
+            f"({discovery.proof_seconds:.2f} s)",
+        ),
+        *(("chosen" if k == 0 else "", line) for k, line in enumerate(chosen)),
+        ("", f"{_sizes(built)}, {schedule}, {_cost(built.selection)}"),
+    ]
+
+
+def _sizes(built: BuiltPart) -> str:
+    schedule = built.selection.ranked.scheduled.schedule
     return " ".join(f"d_{name}={size}" for name, size in schedule.sizes) or "one block"
 
 
-def _cost(done: Compilation) -> str:
-    selection = done.selection
+def _cost(selection: Selection) -> str:
     if selection.profile is not None:
         return f"measured {selection.profile.best.median_us:.1f} us"
     return f"model {selection.ranked.cost.total_us:.1f} us, limited by {selection.ranked.cost.limiter}"
 
 
-def _resources(done: Compilation) -> str:
-    shared = sum(done.selection.kernel.lowered.shared_bytes)
-    report = done.selection.ptxas
+def _kernel_line(kernel: KernelLaunch, done: Compilation) -> str:
+    report = next(p.selection.ptxas for p in done.built.parts if p.selection.kernel.launch.kernels[0].ptx == kernel.ptx)
     registers = "" if report is None else f", {report.registers} registers, no spills (ptxas)"
-    return f"{shared} bytes of shared memory{registers}"
+    return (
+        f"{kernel.entry}: grid {_triple(kernel.grid)}, block {_triple(kernel.block)}, "
+        f"{kernel.shared_bytes} bytes of shared memory{registers}"
+    )
 
 
 def _triple(extent: tuple[int, int, int]) -> str:
