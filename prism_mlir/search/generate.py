@@ -26,6 +26,9 @@ Dims = tuple[DimClass, ...]
 Key = tuple[int, tuple[int, ...], tuple[str, ...]]
 
 
+_NEVER = 1 << 30
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class Tile:
     """What the search knows about a node: expression, dims (as program dim classes) and stage.
@@ -36,6 +39,7 @@ class Tile:
     expr: int
     dims: Dims
     stage: Stage
+    needs: int  # operators that lead from here to an output, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +60,9 @@ class Choice:
 
 Found = tuple[Choice, Tile]
 """An operator that may be applied to given tiles, and its result."""
+
+Pair = tuple[tuple[Found, ...], tuple[Found, ...], tuple[str, ...]]
+"""What an older and a newer tile can be given to, in this order and in the other; why not to what else."""
 
 Move = tuple[Key, BlockNode, Tile]
 """A node that may come next."""
@@ -132,7 +139,7 @@ class Generator:
         self.grid = GRID_NAMES[: limits.grid_dims]
         self._tiles: dict[tuple[int, Dims, Stage], Tile] = {}
         self._one: dict[Tile, tuple[Found, ...]] = {}
-        self._two: dict[tuple[Tile, Tile], tuple[tuple[Found, ...], list[str]]] = {}
+        self._two: dict[Tile, dict[Tile, Pair]] = {}
 
     def _binaries(self, ops: list[Op]) -> list[Op]:
         """Binary operators whose label occurs in the saturated expressions (a program with div may need mul)."""
@@ -181,7 +188,8 @@ class Generator:
         key = (expr, dims, stage)
         tile = self._tiles.get(key)
         if tile is None:
-            tile = self._tiles[key] = Tile(expr, dims, stage)
+            needs = self.target.distance.get(expr, _NEVER) + (stage is Stage.BODY)
+            tile = self._tiles[key] = Tile(expr, dims, stage, needs)
         return tile
 
     def _class_of(self, dim: DimClass) -> DimClass:
@@ -216,19 +224,32 @@ class Generator:
         later += self._moves_on(state, len(state.nodes) - 1)
         return later
 
-    def _moves_on(self, state: _State, newest: int) -> Iterator[Move]:
+    def _moves_on(self, state: _State, newest: int) -> list[Move]:
         """Every node whose largest operand is ``newest``."""
-        tiles, tile = state.tiles, state.tiles[newest]
+        tile = state.tiles[newest]
+        pairs = self._two.setdefault(tile, {})
+        moves: list[Move] = []
+        rejected: list[str] = []
+
+        def move(operands: tuple[int, ...], choice: Choice, result: Tile) -> None:
+            moves.append(((newest, operands, choice.sort_key), BlockNode(choice.op, operands), result))
+
         for choice, result in self._on_one(tile):
-            yield (newest, (newest,), choice.sort_key), BlockNode(choice.op, (newest,)), result
+            move((newest,), choice, result)
         for other in range(newest + 1):
-            for choice, result in self._on_two(tiles[other], tile):
-                yield (newest, (other, newest), choice.sort_key), BlockNode(choice.op, (other, newest)), result
-            if other == newest:
-                continue
-            for choice, result in self._on_two(tile, tiles[other]):
-                if not choice.commutative:  # already there with its operands in order
-                    yield (newest, (newest, other), choice.sort_key), BlockNode(choice.op, (newest, other)), result
+            older = state.tiles[other]
+            pair = pairs.get(older)
+            if pair is None:
+                pair = pairs[older] = self._on_two(older, tile)
+            forward, backward, reasons = pair
+            for choice, result in forward:
+                move((other, newest), choice, result)
+            if other != newest:
+                for choice, result in backward:
+                    move((newest, other), choice, result)
+            rejected += reasons
+        self.funnel.counts.update(rejected)
+        return moves
 
     def _on_one(self, tile: Tile) -> Sequence[Found]:
         """What one tile can be given to."""
@@ -237,15 +258,12 @@ class Generator:
             found = self._one[tile] = tuple(self._unary_results(tile))
         return found
 
-    def _on_two(self, left: Tile, right: Tile) -> Sequence[Found]:
-        """What two tiles can be given to, in this order."""
-        known = self._two.get((left, right))
-        if known is None:
-            rejected: list[str] = []
-            known = self._two[left, right] = (tuple(self._binary_results(left, right, rejected)), rejected)
-        for why in known[1]:
-            self.funnel.count(why)
-        return known[0]
+    def _on_two(self, older: Tile, newer: Tile) -> Pair:
+        """What two tiles can be given to."""
+        rejected: list[str] = []
+        forward = tuple(self._binary_results(older, newer, rejected))
+        backward = self._binary_results(newer, older, rejected)
+        return forward, tuple(f for f in backward if not f[0].commutative), tuple(rejected)
 
     def _unary_results(self, tile: Tile) -> Iterator[Found]:
         if tile.stage is Stage.BODY:
@@ -298,13 +316,11 @@ class Generator:
 
     def _can_finish(self, state: _State, left: int) -> bool:
         """A lower bound on the operators still needed: joining open tiles, leaving the loop, reaching an output."""
-        open_tiles = [k for k, n in enumerate(state.uses) if n == 0]
+        open_tiles = [tile for tile, uses in zip(state.tiles, state.uses, strict=True) if not uses]
         joins = max(0, len(open_tiles) - len(self.goals))
-        leave = any(state.tiles[k].stage is Stage.BODY for k in open_tiles)
-        if joins + leave > left:
+        if joins >= left and (joins > left or any(tile.stage is Stage.BODY for tile in open_tiles)):
             return False
-        reach = self.target.distance
-        return all(reach[state.tiles[k].expr] + (state.tiles[k].stage is Stage.BODY) <= left for k in open_tiles)
+        return max([tile.needs for tile in open_tiles], default=0) <= left
 
     def _finish(self, state: _State) -> KernelGraph | None:
         """The finished graph, if every output of the program is there and nothing else is left open."""
