@@ -14,6 +14,7 @@ from rich.console import Console
 
 from prism_mlir import __version__
 from prism_mlir.graph.errors import InputError, PrismError
+from prism_mlir.tools import prism_verify
 
 if TYPE_CHECKING:
     from prism_mlir.codegen.compile import CompiledKernel
@@ -142,11 +143,14 @@ class _progress:
             self.status.__exit__(*details)
 
 
+prism_verify.register(app)
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; errors a user can cause are one line on standard error and exit code 1."""
     given = sys.argv[1:] if arguments is None else arguments
     try:
-        app(args=given or ["--help"], standalone_mode=False)
+        code = app(args=given or ["--help"], standalone_mode=False)
     except PrismError as error:
         return _fail(str(error))
     except _UsageError as error:
@@ -155,7 +159,7 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail("error: interrupted; nothing was written")
     except typer.Exit as leave:
         return int(leave.exit_code)
-    return 0
+    return code if isinstance(code, int) else 0
 
 
 def _fail(message: str) -> int:

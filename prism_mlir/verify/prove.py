@@ -75,16 +75,16 @@ def prove(
         for start in range(0, len(waiting), BATCH):
             batch = {k: offered[k] for k in waiting[start : start + BATCH]}
             outcome = _saturate(wanted, batch, numbers, rules, limits)
-            verdicts |= {k: _verdict(k, outcome, name) for k in batch}
+            verdicts |= {k: _verdict(k, outcome, name, len(batch)) for k in batch}
     return [verdicts[k] for k in range(len(graphs))]
 
 
-def _verdict(k: int, outcome: _Outcome, name: str) -> Verdict:
+def _verdict(k: int, outcome: _Outcome, name: str, together: int) -> Verdict:
     fired = tuple(sorted(outcome.fired))
     if k in outcome.decided:
-        return Verdict(Status.PROVED, name, fired, outcome.decided[k], outcome.nodes)
+        return Verdict(Status.PROVED, name, fired, together, outcome.decided[k], outcome.nodes)
     reason = outcome.ran_out or NOT_CONNECTED
-    return Verdict(Status.UNKNOWN, name, fired, outcome.iterations, outcome.nodes, reason=reason)
+    return Verdict(Status.UNKNOWN, name, fired, together, outcome.iterations, outcome.nodes, reason=reason)
 
 
 _PRIMES = (

@@ -84,6 +84,23 @@ class Refuter:
                 return found
         return None
 
+    def replay(self, graph: KernelGraph, found: Counterexample) -> Counterexample | None:
+        """The counterexample again, from nothing but its sizes, dims, seed and attempt; ``None`` where program and graph agree.
+
+        Raises :class:`InputError` where it does not belong to this program and graph.
+        """
+        try:
+            fitted = self._fitter.fit(graph)
+            graph.check()
+        except PrismError as error:
+            return self._ill_formed(error.message)
+        if not found.sizes and not found.dims:
+            return None  # it said that the graph is ill-formed, which it is not
+        if {p for p, _ in found.sizes} != set(graph.parallel_dims) or len(found.dims) != len(self._classes.sizes):
+            raise InputError("the counterexample is not about this program and graph")
+        run = _Run(found.sizes, found.dims, self._resized(found.dims), fitted.resize(found.dims), found.seed)
+        return self._run(run, found.attempt, _WatchedField(seed=run.seed))
+
     def refute_alone(self, graph: KernelGraph, dim: str) -> Counterexample | None:
         """A counterexample with 2 or 3 parts along parallel dim ``dim`` and one along all others, if there is one.
 
@@ -104,12 +121,17 @@ class Refuter:
                 return found
         return None
 
-    def _ill_formed(self, reason: str, sizes: Sizes = (), dims: tuple[int, ...] = ()) -> Counterexample:
-        return Counterexample(sizes, dims, self.seed, 0, (), 0, None, reason)
+    def _ill_formed(
+        self, reason: str, sizes: Sizes = (), dims: tuple[int, ...] = (), seed: int | None = None, attempt: int = 0
+    ) -> Counterexample:
+        return Counterexample(sizes, dims, self.seed if seed is None else seed, 0, (), 0, None, reason, attempt)
 
     def _resize(self, fitted: Fit, sizes: Sizes, seed: int) -> _Run:
         dims = self._dims(fitted, dict(sizes))
-        return _Run(sizes, dims, shrink(self.program, dict(enumerate(dims))), fitted.resize(dims), seed)
+        return _Run(sizes, dims, self._resized(dims), fitted.resize(dims), seed)
+
+    def _resized(self, dims: Sequence[int]) -> Program:
+        return shrink(self.program, dict(enumerate(dims)))
 
     def _dims(self, fitted: Fit, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The smallest size of each dim class that every cut divides, with at least two elements left, all different."""
@@ -141,20 +163,24 @@ class Refuter:
     def _compare(self, run: _Run) -> Counterexample | None:
         found: Counterexample | None = None
         for attempt in range(8):
-            domain = _WatchedField(seed=run.seed)
-            inputs, expected, zero = self._evaluate(run, attempt)
-            if zero:
+            if self._evaluate(run, attempt)[2]:
                 continue
-            try:
-                got = evaluate_graph(run.graph, dict(run.sizes), inputs, domain)
-            except PrismError as error:
-                return self._ill_formed(error.message, run.sizes, run.dims)
-            except ValueError as error:  # arrays that do not fit
-                return self._ill_formed(str(error), run.sizes, run.dims)
-            found = _first_difference(run, expected, got)
-            if found is None or not any(domain.zeros):
+            domain = _WatchedField(seed=run.seed)
+            found = self._run(run, attempt, domain)
+            if found is None or found.got is None or not any(domain.zeros):
                 break
-        return None if found is None or self._agree_in_f64(run) else found
+        return None if found is None or (found.got is not None and self._agree_in_f64(run)) else found
+
+    def _run(self, run: _Run, attempt: int, domain: _WatchedField) -> Counterexample | None:
+        """The first difference, if any. No value at all where tiles do not fit or blocks disagree."""
+        inputs, expected, _ = self._evaluate(run, attempt)
+        try:
+            got = evaluate_graph(run.graph, dict(run.sizes), inputs, domain)
+        except PrismError as error:
+            return self._ill_formed(error.message, run.sizes, run.dims, run.seed, attempt)
+        except ValueError as error:  # arrays that do not fit
+            return self._ill_formed(str(error), run.sizes, run.dims, run.seed, attempt)
+        return _first_difference(run, expected, got, attempt)
 
     def _evaluate(self, run: _Run, attempt: int) -> tuple[list[Array], list[Array], bool]:
         """Inputs, the program's outputs, and whether it divides by zero; once for all candidates run at these sizes."""
@@ -180,14 +206,15 @@ class Refuter:
         )
 
 
-def _first_difference(run: _Run, expected: Sequence[Array], got: Sequence[Array]) -> Counterexample | None:
+def _first_difference(
+    run: _Run, expected: Sequence[Array], got: Sequence[Array], attempt: int
+) -> Counterexample | None:
     for k, (a, b) in enumerate(zip(expected, got, strict=True)):
         if a.shape != b.shape:
             reason = f"the result has shape {list(b.shape)}, the program's {list(a.shape)}"
-            return Counterexample(run.sizes, run.dims, run.seed, k, (), 0, None, reason)
+            return Counterexample(run.sizes, run.dims, run.seed, k, (), 0, None, reason, attempt)
         if not np.array_equal(a, b):
             index = tuple(int(n) for n in np.argwhere(a != b)[0])
-            return Counterexample(
-                run.sizes, run.dims, run.seed, k, index, int(a[index]), int(b[index]), "an element differs"
-            )
+            values = int(a[index]), int(b[index])
+            return Counterexample(run.sizes, run.dims, run.seed, k, index, *values, "an element differs", attempt)
     return None

@@ -1,0 +1,115 @@
+"""A program and graphs that claim to implement it, read from files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from xdsl.context import Context
+from xdsl.dialects.builtin import ModuleOp
+from xdsl.universe import Universe
+
+from prism_mlir.dialects.sgraph.graph_ops import GraphOp
+from prism_mlir.frontend.text_guard import decode
+from prism_mlir.graph.errors import InputError, Location, VerifyError
+from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.program import Program
+from prism_mlir.passes.candidates import Work, work_of
+from prism_mlir.passes.located import at, location_of, verify_module
+from prism_mlir.passes.sgraph_import import SgraphImportPass
+from prism_mlir.tools.module_reader import read_ir
+
+
+@dataclass(frozen=True, slots=True)
+class NamedGraph:
+    """A graph, its symbol name, and where it stands."""
+
+    name: str
+    graph: KernelGraph
+    op: GraphOp
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is to be verified."""
+
+    name: str
+    program: Program
+    graphs: tuple[NamedGraph, ...]
+
+
+def read_problem(source: Path, more: Sequence[Path] = (), function: str | None = None) -> Problem:
+    """The program of ``source`` (a linalg function or an ``sgraph.program``), and the ``sgraph.graph`` ops in it and in ``more``.
+
+    Raises located :class:`~prism_mlir.graph.errors.PrismError` for files that cannot be read, unclear programs, and graphs
+    whose mappings are still symbols.
+    """
+    module = _read(source)
+    if not any(isinstance(op, GraphOp) for op in module.body.block.ops) and not more:
+        raise InputError(
+            "the file holds no sgraph.graph to verify",
+            Location(str(source), 1, 1),
+            "add one, or name a file that has some with --graph",
+        )
+    SgraphImportPass().apply(Context(allow_unregistered=True), module)
+    work = _choose(work_of(module), source, function)
+    graphs = [NamedGraph(op.sym_name.data, g, op) for op, g in zip(work.ops, work.graphs, strict=True)]
+    for path in more:
+        graphs += _graphs(path)
+    for k, found in enumerate(graphs):
+        if any(found.name == g.name for g in graphs[:k]):
+            raise VerifyError(f"two graphs are called @{found.name}", location_of(found.op), "rename one")
+        if not found.graph.is_concrete:
+            raise VerifyError(
+                f"mappings of @{found.name} are still symbols",
+                location_of(found.op),
+                "run sgraph-instantiate-maps first",
+            )
+    return Problem(work.op.sym_name.data, work.program, tuple(graphs))
+
+
+def _read(path: Path) -> ModuleOp:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InputError(
+            f"cannot read the file: {error.strerror or type(error).__name__}", Location(str(path)), "check the path"
+        ) from None
+    context = Context(allow_unregistered=True)
+    for name, dialect in Universe.get_multiverse().all_dialects.items():
+        if name != "gpu":  # xDSL's is partial, and refuses upstream's shared-memory arguments
+            context.register_dialect(name, dialect)
+    module = read_ir(decode(data, str(path)), str(path), context)
+    verify_module(module, str(path))
+    return module
+
+
+def _choose(work: Sequence[Work], source: Path, function: str | None) -> Work:
+    names = {w.op.sym_name.data: w for w in work}
+    known = ", ".join(f"@{n}" for n in names)
+    if function is not None:
+        if function not in names:
+            raise InputError(f"no program or function @{function}", Location(str(source), 1, 1), f"there is: {known}")
+        return names[function]
+    with_graphs = [w for w in work if w.ops] or list(work)
+    if len(with_graphs) != 1:
+        raise InputError(
+            f"the file holds {len(with_graphs)} programs",
+            Location(str(source), 1, 1),
+            f"choose one of {known} with --function",
+        )
+    return with_graphs[0]
+
+
+def _graphs(path: Path) -> list[NamedGraph]:
+    from prism_mlir.dialects.sgraph.bridge import ir_to_graph
+
+    found: list[NamedGraph] = []
+    for op in _read(path).body.block.ops:
+        if isinstance(op, GraphOp):
+            with at(op):
+                found.append(NamedGraph(op.sym_name.data, ir_to_graph(op), op))
+    if not found:
+        raise InputError("the file holds no sgraph.graph", Location(str(path), 1, 1))
+    return found
