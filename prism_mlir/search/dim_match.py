@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
+from itertools import accumulate
 from typing import Any
 
-import networkx as nx
 import sympy
 
 from prism_mlir.graph.block import Accum, BlockGraph, Load
@@ -44,18 +45,31 @@ def match_dims(block: BlockGraph, input_dims: Sequence[Sequence[DimClass]] | Non
 
     Raises :class:`InputError` where an operator joins dims that can never be cut alike.
     """
-    joined = nx.utils.UnionFind()
-    for k, shape in enumerate(block.shapes):
-        for d, size in enumerate(shape):
-            if size != 1:
-                joined[(k, d)]
+    return _match(block, None if input_dims is None else tuple(map(tuple, input_dims)))
+
+
+@lru_cache(maxsize=64)  # generation and instantiation ask for the same block
+def _match(block: BlockGraph, input_dims: tuple[tuple[DimClass, ...], ...] | None) -> Matching:
+    first = (0, *accumulate(len(shape) for shape in block.shapes))  # dims are numbered: dim d of node k is first[k] + d
+    parent = list(range(first[-1]))
     for k, node in enumerate(block.nodes):
-        for a, b in _joined_dims(block, k):
-            joined.union(a, b)
+        for (i, d), (j, e) in _joined_dims(block, k):
+            a, b = _root(parent, first[i] + d), _root(parent, first[j] + e)
+            parent[max(a, b)] = min(a, b)
         _check_reshape(block, k, node.op)
+    root = tuple(
+        tuple(None if n == 1 else _root(parent, first[k] + d) for d, n in enumerate(shape))
+        for k, shape in enumerate(block.shapes)
+    )
     if input_dims is not None:
-        _check_classes(block, joined, input_dims)
-    return _collect(block, joined)
+        _check_classes(block, root, input_dims)
+    return _collect(block, root)
+
+
+def _root(parent: list[int], dim: int) -> int:
+    while parent[dim] != dim:
+        dim = parent[dim]
+    return dim
 
 
 def _joined_dims(block: BlockGraph, k: int) -> list[tuple[tuple[int, int], tuple[int, int]]]:
@@ -76,24 +90,24 @@ def _check_reshape(block: BlockGraph, k: int, op: object) -> None:
             raise InputError(f"block node {k}: a reshape that merges or splits dims cannot work on tiles")
 
 
-def _check_classes(block: BlockGraph, joined: Any, input_dims: Sequence[Sequence[DimClass]]) -> None:
-    seen: dict[Any, DimClass] = {}
+Roots = tuple[tuple[int | None, ...], ...]
+
+
+def _check_classes(block: BlockGraph, root: Roots, input_dims: Sequence[Sequence[DimClass]]) -> None:
+    seen: dict[int | None, DimClass] = {}
     for k in block.loads:
         op = block.nodes[k].op
         assert isinstance(op, Load)
         for d, dim_class in enumerate(input_dims[op.source]):
-            if dim_class is not None and seen.setdefault(joined[(k, d)], dim_class) != dim_class:
+            if dim_class is not None and seen.setdefault(root[k][d], dim_class) != dim_class:
                 raise InputError(
                     f"an operator joins dim {d} of load {k} with a dim that is a different one in the program"
                 )
 
 
-def _collect(block: BlockGraph, joined: Any) -> Matching:
-    number: dict[Any, int] = {}
-    group = tuple(
-        tuple(None if n == 1 else number.setdefault(joined[(k, d)], len(number)) for d, n in enumerate(shape))
-        for k, shape in enumerate(block.shapes)
-    )
+def _collect(block: BlockGraph, root: Roots) -> Matching:
+    number: dict[int, int] = {}
+    group = tuple(tuple(None if r is None else number.setdefault(r, len(number)) for r in row) for row in root)
     first: dict[int, TileDim] = {}
     equalities = []
     for k in block.loads:
