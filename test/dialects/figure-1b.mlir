@@ -1,7 +1,6 @@
 // Figure 1 (b) of the paper: softmax(X) . W as one kernel, every mapping and size chosen (x = 64 blocks, i = 64 iterations).
 //
-// RUN: prism-opt %s | prism-opt --mlir-print-op-generic | prism-opt | FileCheck %s
-// RUN: prism-opt %s -p sgraph-verify | FileCheck %s --check-prefix=PROVED
+// RUN: prism-opt %s --mlir-print-op-generic | prism-opt --sgraph-verify | FileCheck %s
 
 // Figure 1 (a), with the softmax written out.
 sgraph.program @softmax_matmul(%X: tensor<4096x4096xf16>, %W: tensor<4096x128xf16>) {
@@ -13,6 +12,7 @@ sgraph.program @softmax_matmul(%X: tensor<4096x4096xf16>, %W: tensor<4096x128xf1
 }
 
 // CHECK-LABEL: sgraph.graph @figure_1b implements @softmax_matmul
+// CHECK-SAME: verdict = #sgraph.verdict<proved,
 // CHECK: %[[O:.+]] = sgraph.custom({{.*}}) grid {x = 64} loop {i = 64} -> tensor<4096x128xf16> {
 // CHECK: %[[X:.+]] = sgraph.load {{.*}} as X imap {x -> 0} fmap {i -> 1} : tensor<4096x4096xf16> -> !sgraph.tile<[4096/x, 4096/i] x f16>
 // CHECK: %[[W:.+]] = sgraph.load {{.*}} as W imap {} fmap {i -> 0} : tensor<4096x128xf16> -> !sgraph.tile<[4096/i, 128] x f16>
@@ -25,7 +25,6 @@ sgraph.program @softmax_matmul(%X: tensor<4096x4096xf16>, %W: tensor<4096x128xf1
 // CHECK: sgraph.save %[[Q]] omap {x -> 0} : !sgraph.tile<[4096/x, 128] x f16>
 // CHECK: sgraph.yield %[[O]]
 
-// PROVED: sgraph.graph @figure_1b {{.*}}verdict = #sgraph.verdict<proved,
 sgraph.graph @figure_1b implements @softmax_matmul(%X: tensor<4096x4096xf16>, %W: tensor<4096x128xf16>) {
   %O = sgraph.custom(%x = %X : tensor<4096x4096xf16>, %w = %W : tensor<4096x128xf16>) grid {x = 64} loop {i = 64} -> tensor<4096x128xf16> {
     // Input Loader 1 and 2

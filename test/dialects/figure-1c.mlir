@@ -1,7 +1,7 @@
 // Figure 1 (c) of the paper: the same graph with mappings and sizes as symbols. One text stands for a family of kernels;
 // figure-1b.mlir is one member. Dims 0 and 1 are the paper's r and c.
 //
-// RUN: prism-opt %s | prism-opt --mlir-print-op-generic | prism-opt | FileCheck %s
+// RUN: prism-opt %s --mlir-print-op-generic | prism-opt | FileCheck %s
 // RUN: prism-opt %s -p sgraph-match-dims,sgraph-instantiate-maps | FileCheck %s --check-prefix=MAPPED
 
 sgraph.program @softmax_matmul(%X: tensor<4096x4096xf16>, %W: tensor<4096x128xf16>) {

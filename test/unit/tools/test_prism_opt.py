@@ -254,3 +254,13 @@ def test_stock_xdsl_opt_runs_our_passes_from_anywhere(tmp_path: Path) -> None:
     )
     assert done.returncode == 0, done.stderr
     assert "verdict = #sgraph.verdict<proved" in done.stdout
+
+
+def test_the_same_input_gives_the_same_bytes(tmp_path: Path) -> None:
+    path = tmp_path / "in.mlir"
+    path.write_text(FUNCTION.replace("f32", "f16"))
+    outputs = [tmp_path / "a.mlir", tmp_path / "b.mlir"]
+    for out in outputs:
+        assert main([str(path), "--prism-superoptimize=operators=2 samples=20", "-o", str(out)]) == 0
+    assert outputs[0].read_bytes() == outputs[1].read_bytes()
+    assert "gpu.binary" in outputs[0].read_text()
