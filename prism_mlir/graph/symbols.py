@@ -15,6 +15,8 @@ import sympy
 
 GRID_NAMES = ("x", "y", "z")
 LOOP_NAME = "i"
+SECOND_GRID_NAMES = ("u", "v", "w")  # of the second graph-defined operator of a kernel graph
+SECOND_LOOP_NAME = "j"
 
 
 @lru_cache
