@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable
+from functools import lru_cache
 
 from prism_mlir.graph.errors import InputError
 from prism_mlir.verify.axioms_algebra import ALGEBRA_RULES
@@ -39,6 +40,11 @@ def axiom_lines(rules: Iterable[Rule]) -> list[str]:
 
 def axiom_hash(rules: Iterable[Rule]) -> str:
     """16 hexadecimal digits that name a set of axioms, whatever their order."""
+    return _hash(tuple(rules))
+
+
+@lru_cache(maxsize=16)  # asked for with every verdict
+def _hash(rules: tuple[Rule, ...]) -> str:
     return hashlib.sha256("\n".join(sorted(axiom_lines(rules))).encode()).hexdigest()[:16]
 
 

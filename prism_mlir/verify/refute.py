@@ -62,6 +62,7 @@ class Refuter:
         self._classes = dim_classes(program)
         self._alone = AloneRefuter(program, seed)
         self._fitter = Fitter(program)
+        self._programs: dict[tuple[int, ...], Program] = {}
         self._expected: dict[tuple[tuple[int, ...], int, int], tuple[list[Array], list[Array], bool]] = {}
 
     def refute(self, graph: KernelGraph) -> Counterexample | None:
@@ -131,7 +132,12 @@ class Refuter:
         return _Run(sizes, dims, self._resized(dims), fitted.resize(dims), seed)
 
     def _resized(self, dims: Sequence[int]) -> Program:
-        return shrink(self.program, dict(enumerate(dims)))
+        key = tuple(dims)
+        if key not in self._programs:
+            if len(self._programs) > 1024:
+                self._programs.clear()
+            self._programs[key] = shrink(self.program, dict(enumerate(dims)))
+        return self._programs[key]
 
     def _dims(self, fitted: Fit, sizes: Mapping[str, int]) -> tuple[int, ...]:
         """The smallest size of each dim class that every cut divides, with at least two elements left, all different."""
