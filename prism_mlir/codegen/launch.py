@@ -99,8 +99,9 @@ class TensorTable:
 
     def _result(self, position: int) -> KernelTensor:
         out = self._program.outputs[position]
-        view = _view(out.dtype, self._program.shapes[out.value], out.strides, prod(out.shape))
-        return KernelTensor(view, _argument(Role.OUTPUT, position, out.name, out.dtype, out.shape))
+        view = _view(out.dtype, self._program.shapes[out.value], out.strides, prod(out.shape), out.offset)
+        result = self._program.result_of(position)
+        return KernelTensor(view, _argument(Role.OUTPUT, result, out.name, out.dtype, out.shape))
 
     def _workspace(self, value: int) -> KernelTensor:
         shape, dtype = list(self._graph.shapes[value]), self._passed_on[value]

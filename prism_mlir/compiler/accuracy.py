@@ -84,13 +84,12 @@ class Reference:
 
 
 def references(program: Program, arguments: Sequence[NDArray[Any]]) -> tuple[Reference, ...]:
-    """The reference of each output, whole, from whole function arguments."""
+    """The reference of each result, whole, from whole function arguments."""
     views = program.views(arguments)
     exact, bounds = program.evaluate(views, Reals()), error_bounds(program, views)
-    return tuple(
-        Reference(out.scatter(np.asarray(e)), out.scatter(np.broadcast_to(b, np.shape(e))))
-        for out, e, b in zip(program.outputs, exact, bounds, strict=True)
-    )
+    spread = [np.broadcast_to(b, np.shape(e)) for e, b in zip(exact, bounds, strict=True)]
+    pairs = zip(program.scatter(exact), program.scatter(spread), strict=True)
+    return tuple(Reference(value, bound) for value, bound in pairs)
 
 
 def compare(

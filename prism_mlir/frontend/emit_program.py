@@ -12,14 +12,16 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from prism_mlir.frontend.layout import Layout, Slot, Slots
-from prism_mlir.frontend.raise_function import RaisedFunction, Result
+from prism_mlir.frontend.raise_function import RaisedFunction, Result, axis_groups, axis_strides
 from prism_mlir.frontend.scalar_body import narrower
 from prism_mlir.frontend.tensor_graph import Kind, SourceTensor, TensorGraph, TensorNode, View
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import Location, UnsupportedError
-from prism_mlir.graph.ops import ADD, MATMUL, Op, Shape, constant, reduce_max, reshape, sum_, transpose, unary
-from prism_mlir.graph.program import Program, ProgramInput, ProgramNode, ProgramOutput, row_major
+from prism_mlir.graph.ops import ADD, MATMUL, Op, Shape, constant, reshape, transpose, unary
+from prism_mlir.graph.program import Program, ProgramInput, ProgramNode, ProgramOutput
 from prism_mlir.graph.scalar_fn import ScalarFn
+
+_REDUCTIONS = {"sum": "sum", "max": "reduce_max", "min": "reduce_min"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,18 +45,6 @@ def emit_program(raised: RaisedFunction) -> Program:
     return _Emitter(raised).run()
 
 
-def axis_strides(shape: Shape, factors: Sequence[Sequence[int]]) -> tuple[int, ...]:
-    """Strides, in elements, of every factor of a contiguous tensor.
-
-    >>> axis_strides((6, 4), [(2, 3), (4,)])
-    (12, 4, 1)
-    """
-    strides: list[int] = []
-    for dim_stride, dim in zip(row_major(shape), factors, strict=True):
-        strides.extend(stride * dim_stride for stride in row_major(tuple(dim)))
-    return tuple(strides)
-
-
 def merged_stride(slot: Slot, sizes: Sequence[int], strides: Sequence[int]) -> int | None:
     """The stride of a run of axes seen as one dim; None if memory does not run through them evenly."""
     for outer, inner in pairwise(slot):
@@ -63,13 +53,9 @@ def merged_stride(slot: Slot, sizes: Sequence[int], strides: Sequence[int]) -> i
     return strides[slot[-1]] if slot else None
 
 
-def together(index: int, factors: Sequence[Sequence[int]]) -> set[tuple[int, int, int]]:
-    """Neighbouring factors of ``index`` that are one dim of the source."""
-    pairs, start = set(), 0
-    for dim in factors:
-        pairs |= {(index, start + k, start + k + 1) for k in range(len(dim) - 1)}
-        start += len(dim)
-    return pairs
+def together(index: int, groups: Sequence[Sequence[int]]) -> set[tuple[int, int, int]]:
+    """Neighbouring axes of ``index`` that are one dim of the source."""
+    return {(index, left, right) for group in groups for left, right in pairwise(group)}
 
 
 class _Emitter:
@@ -88,14 +74,13 @@ class _Emitter:
         for index in self.live:
             if self.graph.nodes[index].kind is not Kind.INPUT:
                 self.placed[index] = self._node(index)
-        outputs = [self._output(k, result) for k, result in enumerate(self.raised.results)]
+        outputs = [self._output(result) for result in self.raised.results]
         return self._assembled(outputs)
 
     # -- facts about the source
 
     def _strides(self, index: int) -> tuple[int, ...]:
-        source = self._source(index)
-        return axis_strides(source.shape, self.raised.argument_factors[index])
+        return self._source(index).strides
 
     def _source(self, index: int) -> SourceTensor:
         source = self.graph.nodes[index].source
@@ -110,13 +95,13 @@ class _Emitter:
         pairs: set[tuple[int, int, int]] = set()
         for index in self.live:
             node = self.graph.nodes[index]
-            if node.kind is Kind.INPUT:
-                pairs |= together(index, self.raised.argument_factors[index])
+            if node.source is not None:
+                pairs |= together(index, node.source.groups)
             if node.shift:
                 pairs |= {(index, left, right) for left, right in pairwise(node.shift)}
         for result in self.raised.results:
             seen = {axis: k for k, axis in enumerate(result.view.axes)}
-            for _, left, right in together(0, result.factor_sizes):
+            for _, left, right in together(0, axis_groups(result.factor_sizes)):
                 if left in seen and right in seen:
                     pairs.add((result.view.node, seen[left], seen[right]))
         return pairs
@@ -145,9 +130,9 @@ class _Emitter:
             ref = operands[0]
             for position, (before, after) in enumerate(zip(wanted, slots, strict=True)):
                 if before != after:
-                    ref = self._add(sum_(position) if node.name == "sum" else reduce_max(position), (ref,), dtype)
+                    ref = self._add(Op(_REDUCTIONS[node.name], dim=position), (ref,), dtype)
             return Placed(ref, slots)
-        op = unary(ScalarFn.of(node.fn)) if node.kind is Kind.UNARY else Op(node.name)
+        op = unary(ScalarFn.of(node.fn)) if node.kind is Kind.UNARY else Op(node.name, value=node.value)
         shift = None if node.shift is None else self._shift_dim(node.shift, slots, self.graph.locations[index])
         return Placed(self._add(op, operands, dtype, shift), slots)
 
@@ -190,16 +175,17 @@ class _Emitter:
             source.arg,
             source.shape,
             _filled(steps, shape),
-            0,
+            source.offset,
             source.data,
         )
         if made not in self.inputs:
             self.inputs.append(made)
         return Placed(Ref(True, self.inputs.index(made)), slots)
 
-    def _output(self, position: int, result: Result) -> ProgramOutput:
+    def _output(self, result: Result) -> ProgramOutput:
         strides = axis_strides(result.shape, result.factor_sizes)
-        sizes = [size for dim in result.factor_sizes for size in dim]
+        sizes = [high - low for low, high in result.spans]
+        offset = sum(low * stride for (low, _), stride in zip(result.spans, strides, strict=True))
         view = result.view
         if self.graph.nodes[view.node].kind is Kind.INPUT:
             placed = self._input(view.node, tuple((axis,) for axis in range(len(view.axes))))
@@ -213,14 +199,17 @@ class _Emitter:
             slots = tuple(tuple(view.axes[axis] for axis in slot) for slot in placed.slots)
         ref, slots = self._repeated(placed.ref, slots, sizes, self.stored[view.node])
         steps = _filled([merged_stride(slot, sizes, strides) for slot in slots], _shape(slots, sizes))
-        name = "out" if len(self.raised.results) == 1 else f"out{position}"
+        several = self.raised.results[-1].position > 0
+        in_parts = len(self.raised.results) > self.raised.results[-1].position + 1
+        part_of = result.position if in_parts else None
+        name = f"out{result.position}" if several else "out"
         # The index is a place in `inputs` or `nodes` until `_assembled` knows how many inputs there are.
-        return ProgramOutput(self._encoded(ref), result.dtype, result.shape, steps, name)
+        return ProgramOutput(self._encoded(ref), result.dtype, result.shape, steps, name, offset, part_of)
 
     def _repeated(self, ref: Ref, slots: Slots, sizes: Sequence[int], dtype: DType) -> tuple[Ref, Slots]:
         """A result that repeats its value along axes it does not have: add zeros of the whole shape."""
         have = {axis for slot in slots for axis in slot}
-        missing: Slots = tuple((axis,) for axis in range(len(sizes)) if axis not in have)
+        missing: Slots = tuple((axis,) for axis in range(len(sizes)) if axis not in have and sizes[axis] != 1)
         if not missing:
             return ref, slots
         thin = self._add(reshape(*([1] * len(missing)), *_shape(slots, sizes)), (ref,), dtype)

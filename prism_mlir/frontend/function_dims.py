@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from math import prod
 from typing import Any
 
 from prism_mlir.frontend.factor import Factors
@@ -20,6 +22,7 @@ class FunctionDims:
         self.failed: set[Any] = set()
         self._dims: dict[Any, list[int]] = {}
         self._loops: dict[Any, list[int]] = {}
+        self._cut: list[tuple[Any, int, int, int, int]] = []  # operation, dim, the part of it, its offset and step
         for view in block:
             op = view.operation
             if op.name == "linalg.generic":
@@ -28,6 +31,11 @@ class FunctionDims:
                 self._reshape(op)
             elif op.name == "tensor.cast":
                 self._join(op, self.dims(op.operands[0]), self.dims(op.results[0]))
+            elif op.name == "tensor.concat":
+                self._concat(op)
+            elif op.name in ("tensor.extract_slice", "tensor.insert_slice"):
+                self._slice(op)
+        self._align_slices()
 
     def dims(self, value: Any) -> list[int]:
         """The dims of a ranked tensor of static shape; none for anything else."""
@@ -75,9 +83,70 @@ class FunctionDims:
         for dim, group in zip(coarse, groups, strict=True):
             self._join(op, [dim], [fine[k] for k in group])
 
+    def _concat(self, op: Any) -> None:
+        from mlir import ir
+
+        joined = ir.IntegerAttr(op.attributes["dim"]).value
+        for operand in op.operands:
+            for d, (a, b) in enumerate(zip(self.dims(operand), self.dims(op.results[0]), strict=True)):
+                if d != joined:
+                    self._join(op, [a], [b])
+
+    def _slice(self, op: Any) -> None:
+        """Dims that a slice has whole are the same on both sides; those it cuts are looked at when all others are known."""
+        inserts = op.name == "tensor.insert_slice"
+        large, small = op.operands[1 if inserts else 0], op.operands[0] if inserts else op.results[0]
+        if inserts:
+            self._join(op, self.dims(op.results[0]), self.dims(large))
+        shape = slice_shape(op)
+        if shape is None:
+            return
+        kept = iter([d for d in self.dims(small) if self.factors.size(d) != 1])
+        for d, dim in enumerate(self.dims(large)):
+            if shape.sizes[d] == 1:
+                continue
+            part = next(kept)
+            if shape.sizes[d] == self.factors.size(dim):
+                self._join(op, [dim], [part])
+            elif not inserts:
+                self._cut.append((op, dim, part, shape.offsets[d], shape.steps[d]))
+
+    def _align_slices(self) -> None:
+        """Where a slice takes whole rows of a dim that is made of factors, its inner factors are the dim's."""
+        for _ in range(len(self._cut) + 1):
+            before = [self.factors.sizes([part]) for _, _, part, _, _ in self._cut]
+            for op, dim, part, offset, step in self._cut:
+                inner = self.factors.leaves(dim)[1:]
+                rows = prod(self.factors.sizes(inner))
+                size = self.factors.size(part)
+                if inner and step == 1 and offset % rows == 0 and size % rows == 0:
+                    self._join(op, [part], [self.factors.new(size // rows), *inner])
+            if before == [self.factors.sizes([part]) for _, _, part, _, _ in self._cut]:
+                return
+
     def _join(self, op: Any, left: list[int], right: list[int]) -> None:
         if not self.factors.unify(left, right):
             self.failed.add(op)
+
+
+@dataclass(frozen=True, slots=True)
+class SliceShape:
+    """Where a slice lies in the larger tensor, for each of its dims."""
+
+    offsets: tuple[int, ...]
+    sizes: tuple[int, ...]
+    steps: tuple[int, ...]
+
+
+def slice_shape(op: Any) -> SliceShape | None:
+    """The place of an ``extract_slice`` or ``insert_slice``; ``None`` where it is not constant or the sizes are not."""
+    from mlir import ir
+
+    names = ("static_offsets", "static_sizes", "static_strides")
+    numbers = [tuple(int(n) for n in ir.DenseI64ArrayAttr(op.attributes[name])) for name in names]
+    fixed = len(op.operands) == (2 if op.name == "tensor.insert_slice" else 1)
+    shapes = [static_shape(v.type) for v in (*op.operands, *op.results)]
+    return SliceShape(*numbers) if fixed and None not in shapes else None
 
 
 def static_shape(kind: Any) -> tuple[int, ...] | None:

@@ -1,8 +1,9 @@
 """Import: from a module of linalg operations to a tensor program.
 
-In four steps, each a file of its own: raise the function into operations on factors (``raise_function``), drop softmax
-shifts that cancel (``softmax_shift``), fuse scalar chains (``scalar_fusion``), choose layouts and write the program
-(``layout``, ``emit_program``).
+In five steps, each a file of its own: raise the function into operations on factors (``raise_function``; slices become
+views there, ``pieces`` and ``restrict``), drop softmax shifts that cancel (``softmax_shift``), carry concatenations into sums
+and results (``concat``), fuse scalar chains (``scalar_fusion``), choose layouts and write the program (``layout``,
+``emit_program``).
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from prism_mlir.frontend.concat import Distributor, has_concat, result_parts
 from prism_mlir.frontend.emit_program import emit_program
 from prism_mlir.frontend.raise_function import RaisedFunction, raise_function
 from prism_mlir.frontend.scalar_fusion import fuse_scalars
@@ -40,7 +42,16 @@ def import_module(upstream: UpstreamModule, function: str | None = None) -> Prog
     raised = raise_function(chosen, name, upstream)
     if not raised.results:
         raise UnsupportedError(f"@{name} returns nothing", upstream.locate(chosen), "return a tensor")
-    return emit_program(_fused(_without_shifts(raised)))
+    return emit_program(_fused(_without_concats(_without_shifts(raised))))
+
+
+def _without_concats(raised: RaisedFunction) -> RaisedFunction:
+    """Every result that is still joined from parts as one result a part."""
+    if not has_concat(raised.graph, _roots(raised)):
+        return raised
+    done = Distributor(raised.graph, _roots(raised))
+    parts = tuple(part for result in raised.results for part in result_parts(done, result))
+    return replace(raised, graph=done.new, results=parts)
 
 
 def _without_shifts(raised: RaisedFunction) -> RaisedFunction:
@@ -67,6 +78,5 @@ def _changed(raised: RaisedFunction, changes: dict[int, TensorNode]) -> RaisedFu
     return replace(
         raised,
         graph=graph,
-        argument_factors={place[k]: v for k, v in raised.argument_factors.items() if place[k] >= 0},
         results=tuple(replace(r, view=replace(r.view, node=place[r.view.node])) for r in raised.results),
     )

@@ -7,44 +7,84 @@ dead code, unused indices of an argmax and uninitialised buffers cost nothing.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from math import prod
 from typing import Any
+
+import numpy as np
 
 from prism_mlir.frontend.constants import constant_value, read_resources
 from prism_mlir.frontend.contraction import contract, reduce
 from prism_mlir.frontend.function_dims import RESHAPES, FunctionDims, indexing_maps, projected, static_shape
-from prism_mlir.frontend.scalar_body import CASTS, BodyEvaluator, Const, Unknown, Value, dtype_of
+from prism_mlir.frontend.pieces import Pieces
+from prism_mlir.frontend.scalar_body import CASTS, BodyEvaluator, Comparison, Const, Unknown, Value, dtype_of
+from prism_mlir.frontend.tables import Table
 from prism_mlir.frontend.tensor_graph import Kind, SourceTensor, TensorGraph, TensorNode, View
 from prism_mlir.frontend.upstream import UpstreamModule
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import Location, UnsupportedError
+from prism_mlir.graph.ops import MONOIDS, Shape
+from prism_mlir.graph.program import row_major
 
 _LOWEST = {DType.F16: -65504.0, DType.BF16: -3.3895313892515355e38, DType.F32: -3.4028234663852886e38}
-_REDUCTIONS = {"arith.addf": "sum", "arith.maximumf": "max", "arith.maxnumf": "max"}
+_REDUCTIONS = {
+    "arith.addf": "sum",
+    "arith.maximumf": "max",
+    "arith.maxnumf": "max",
+    "arith.minimumf": "min",
+    "arith.minnumf": "min",
+}
 
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A result of the function: the view that computes it (its axes are the factors of ``dims``), and its type."""
+    """A result of the function, or a part of one: the view that computes it (its axes are the factors of its dims).
+
+    shape, dtype: of the whole result;  factor_sizes: of each of its dims
+    position:     which result of the function
+    spans:        for each axis, the indices ``from .. to - 1`` that the view computes
+    """
 
     view: View
     shape: tuple[int, ...]
     factor_sizes: tuple[tuple[int, ...], ...]
     dtype: DType
     location: Location
+    position: int
+    spans: tuple[tuple[int, int], ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RaisedFunction:
-    """A function as a graph of operations on factors.
-
-    ``argument_factors``: for each input node, the factor sizes of each dim of its tensor.
-    """
+    """A function as a graph of operations on factors."""
 
     name: str
     graph: TensorGraph
-    argument_factors: dict[int, tuple[tuple[int, ...], ...]]
     results: tuple[Result, ...]
+
+
+def axis_strides(shape: Shape, factors: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Strides, in elements, of every factor of a contiguous tensor.
+
+    >>> axis_strides((6, 4), [(2, 3), (4,)])
+    (12, 4, 1)
+    """
+    strides: list[int] = []
+    for dim_stride, dim in zip(row_major(shape), factors, strict=True):
+        strides.extend(stride * dim_stride for stride in row_major(tuple(dim)))
+    return tuple(strides)
+
+
+def axis_groups(factors: Sequence[Sequence[int]]) -> tuple[tuple[int, ...], ...]:
+    """Numbers of the axes of each dim.
+
+    >>> axis_groups([(2, 3), (4,)])
+    ((0, 1), (2,))
+    """
+    ends = [0, *accumulate(len(dim) for dim in factors)]
+    return tuple(tuple(range(start, end)) for start, end in pairwise(ends))
 
 
 def raise_function(function: Any, name: str, upstream: UpstreamModule) -> RaisedFunction:
@@ -63,8 +103,8 @@ class _Raiser:
         self.values: dict[Any, Value] = {}
         self.dims = FunctionDims(block)
         self.body = BodyEvaluator(self.graph, upstream.locate)
-        self.argument_factors: dict[int, tuple[tuple[int, ...], ...]] = {}
         self.resources: dict[str, bytes] | None = None
+        self.pieces = Pieces(self.graph, self.dims, self.body, self.values)
 
     def run(self, name: str) -> RaisedFunction:
         for position, argument in enumerate(self.block.arguments):
@@ -73,10 +113,10 @@ class _Raiser:
         for view in self.block:
             op = view.operation
             if op.name == "func.return":
-                results = tuple(self._result(op, operand) for operand in op.operands)
+                results = tuple(self._result(op, k, operand) for k, operand in enumerate(op.operands))
             else:
                 self._operation(op)
-        return RaisedFunction(name, self.graph, self.argument_factors, results)
+        return RaisedFunction(name, self.graph, results)
 
     def _argument(self, position: int, argument: Any) -> None:
         location = self._argument_location(argument)
@@ -90,13 +130,17 @@ class _Raiser:
         if 0 in shape:
             raise UnsupportedError(f"argument {position} has no elements", location, "remove dims of size 0")
         dtype = dtype_of(argument.type.element_type)
-        if dtype is None or not dtype.is_float:
+        if dtype is None or not (dtype.is_float or dtype is DType.I1):
             what = f"argument {position} of element type {argument.type.element_type}"
             self.values[argument] = Unknown(what, location, "use a floating-point tensor")
             return
         given = argument.location.name_str if argument.location.is_a_name() else ""
-        source = SourceTensor(given if given.isidentifier() else f"arg{position}", shape, position)
-        self.values[argument] = self._source(source, argument, dtype, location)
+        factors = self._factor_sizes(argument)
+        name = given if given.isidentifier() else f"arg{position}"
+        source = SourceTensor(name, shape, position, axis_strides(shape, factors), axis_groups(factors))
+        sizes = tuple(size for dim in factors for size in dim)
+        node = self.graph.add(TensorNode(Kind.INPUT, (), sizes, source=source), dtype, location)
+        self.values[argument] = View(node, tuple(range(len(sizes))), dtype)
 
     def _argument_location(self, argument: Any) -> Location:
         from prism_mlir.frontend.upstream import source_location
@@ -104,17 +148,10 @@ class _Raiser:
         own = source_location(argument.location, self.upstream.filename)
         return own or self.upstream.locate(self.block.owner.operation)
 
-    def _source(self, source: SourceTensor, value: Any, dtype: DType, location: Location) -> View:
-        factors = self._factor_sizes(value)
-        sizes = tuple(size for dim in factors for size in dim)
-        node = self.graph.add(TensorNode(Kind.INPUT, (), sizes, source=source), dtype, location)
-        self.argument_factors[node] = factors
-        return View(node, tuple(range(len(sizes))), dtype)
-
     def _factor_sizes(self, value: Any) -> tuple[tuple[int, ...], ...]:
         return tuple(tuple(self.dims.factors.sizes([dim])) for dim in self.dims.dims(value))
 
-    def _result(self, op: Any, value: Any) -> Result:
+    def _result(self, op: Any, position: int, value: Any) -> Result:
         location = self.upstream.locate(op)
         found = self.values[value]
         shape = static_shape(value.type)
@@ -123,8 +160,12 @@ class _Raiser:
         if not isinstance(found, View) or shape is None:
             raise UnsupportedError("a result that no argument decides", location, "return a computed tensor")
         dtype = dtype_of(value.type.element_type)
-        assert dtype is not None
-        return Result(found, shape, self._factor_sizes(value), dtype, location)
+        if dtype is None or not dtype.is_float:
+            what = f"a result of element type {value.type.element_type}"
+            raise UnsupportedError(what, location, "convert it to a floating-point type")
+        factors = self._factor_sizes(value)
+        spans = tuple((0, size) for dim in factors for size in dim)
+        return Result(found, shape, factors, dtype, location, position, spans)
 
     def _operation(self, op: Any) -> None:
         location = self.upstream.locate(op)
@@ -136,6 +177,8 @@ class _Raiser:
             results = [Unknown("a value that was never written", location)]
         elif op.name in RESHAPES or op.name == "tensor.cast":
             results = [self.values[op.operands[0]]]
+        elif op.name in self.pieces.OPERATIONS:
+            results = [self.pieces.value(op, location)]
         elif op.name == "linalg.generic":
             results = _Generic(self, op, location).results()
         elif len(op.regions) == 0 and len(op.results) == 1 and op.name.split(".")[0] in ("arith", "math"):
@@ -151,11 +194,15 @@ class _Raiser:
         found = constant_value(op, self.resources or {}, location)
         if not isinstance(found, bytes):
             return found
-        shape, dtype = static_shape(op.results[0].type), dtype_of(op.results[0].type.element_type)
-        if shape is None or dtype is None or not dtype.is_float:
-            return Unknown(f"a constant of type {op.results[0].type}", location, "use a floating-point tensor")
-        count = sum(node.source is not None and node.source.arg is None for node in self.graph.nodes)
-        return self._source(SourceTensor(f"const{count}", shape, None, found), op.results[0], dtype, location)
+        dtype = dtype_of(op.results[0].type.element_type)
+        if dtype is None:
+            return Unknown(f"a constant of type {op.results[0].type}", location, "use a tensor of floats or integers")
+        factors = self._factor_sizes(op.results[0])
+        sizes = tuple(size for dim in factors for size in dim)
+        array = np.frombuffer(found, dtype=dtype.storage).reshape(sizes)
+        if not dtype.is_float:
+            return Table(array if dtype is DType.I1 else array.astype(np.int64), tuple(range(len(sizes))))
+        return self.body.constant(array, tuple(range(len(sizes))), dtype, location, axis_groups(factors))
 
 
 class _Generic:
@@ -189,7 +236,7 @@ class _Generic:
     def _seen(self, operand: Any, index_map: list[int | None]) -> Value:
         """An operand's value on the axes of the iteration space."""
         value = self.raiser.values[operand]
-        if not isinstance(value, View):
+        if not isinstance(value, View | Table | Comparison):
             return value
         place: list[int] = []
         for dim, position in zip(self.raiser.dims.dims(operand), index_map, strict=True):
@@ -204,7 +251,7 @@ class _Generic:
 
     def _returned(self, value: Value, index_map: list[int | None]) -> Value:
         """A value on iteration axes as one on the result's axes."""
-        if not isinstance(value, View):
+        if not isinstance(value, View | Table | Comparison):
             return value
         order: list[int] = []
         for position in index_map:
@@ -213,14 +260,15 @@ class _Generic:
             order.extend(self._axes_of(position))
         if not set(value.axes) <= set(order):
             return Unknown("linalg.generic whose result lacks a loop that its value needs", self.location)
-        return View(value.node, tuple(order.index(axis) for axis in value.axes), value.dtype)
+        return value.through({axis: k for k, axis in enumerate(order)})
 
     def _value(self, wanted: Any) -> Value:
         """The value of something in (or above) the body, evaluated when it is asked for."""
         if wanted in self.memo:
             return self.memo[wanted]
         if wanted in self.raiser.values:
-            return self.raiser.values[wanted] if not isinstance(self.raiser.values[wanted], View) else self._captured()
+            outside = self.raiser.values[wanted]
+            return outside if isinstance(outside, Const | Unknown) else self._captured()
         for op in self.ops:
             for result in op.results:
                 if result not in self.memo:
@@ -237,10 +285,21 @@ class _Generic:
         if op.name == "arith.constant":
             found = constant_value(op, {}, where)
             return Unknown("this arith.constant", where) if isinstance(found, bytes) else found
+        if op.name == "linalg.index":
+            return self._index(op)
         if len(op.regions) or len(op.results) != 1:
             return Unknown(f"operation {op.name}", where)
         operands = [self.memo.get(v) or self._value(v) for v in op.operands]
         return self.raiser.body.evaluate(op, operands)
+
+    def _index(self, op: Any) -> Table:
+        """The number of an iteration along one loop, over the axes that the loop is made of."""
+        from mlir import ir
+
+        loop = ir.IntegerAttr(op.attributes["dim"]).value
+        dims = self.raiser.dims
+        axes, sizes = self.loop_axes[loop], dims.factors.sizes([dims.loops(self.op)[loop]])
+        return Table(np.arange(prod(sizes), dtype=np.int64).reshape(sizes), tuple(axes))
 
     def _reduced(self, k: int, yielded: Any) -> Value:
         """A result that accumulates: ``out + term`` or ``max(out, term)``, reduced over the loops it is missing."""
@@ -254,7 +313,7 @@ class _Generic:
             if not over and op is not None:
                 return self._value(yielded)  # all reduced loops have one iteration
             what = "linalg.generic" if op is None else f"reduction by {op.name}"
-            return Unknown(what, self.location, "reduce by addf or maximumf")
+            return Unknown(what, self.location, "reduce by addf, maximumf or minimumf")
         terms = [v for v in op.operands if v != accumulator]
         if len(terms) != 1 or self._uses(terms[0], accumulator):
             return Unknown("reduction whose terms depend on the accumulator", self.location)
@@ -288,7 +347,10 @@ class _Generic:
             missing = [axis for axis in over if axis not in value.axes]
             total = reduce(graph, name, value, over, dtype, self.location)
             return self._repeated(name, total, missing, dtype)
-        if isinstance(value, Const) and name == "max":
+        if isinstance(value, Table):
+            value = self.raiser.body.view(value, dtype, self.location)
+            return self._total(name, value, over, kept, dtype)
+        if isinstance(value, Const) and name != "sum":
             return value
         if isinstance(value, Const):
             return Const(value.value * self._count(over))
@@ -297,7 +359,7 @@ class _Generic:
     def _repeated(self, name: str, total: View, missing: list[int], dtype: DType) -> Value:
         """A sum over loops that the term does not depend on is a multiple."""
         count = self._count(missing)
-        if name == "max" or count == 1:
+        if name != "sum" or count == 1:
             return total
         return self.raiser.body.unary(lambda v: count * v, total, dtype, self.location)
 
@@ -323,11 +385,12 @@ class _Generic:
     def _with_initial(self, name: str, total: Value, initial: Value, dtype: DType) -> Value:
         """The reduction with what the accumulator held before; nothing if that is the neutral element."""
         if isinstance(initial, Const) and isinstance(total, Const | View):
-            neutral = initial.value == 0 if name == "sum" else initial.value <= _LOWEST.get(dtype, float("-inf"))
+            lowest = _LOWEST.get(dtype, float("-inf"))
+            neutral = {"sum": initial.value == 0, "max": initial.value <= lowest, "min": initial.value >= -lowest}[name]
             if neutral:
                 return total
         if isinstance(total, Unknown) or isinstance(initial, Unknown):
             return total if isinstance(total, Unknown) else initial
         if not isinstance(total, Const | View) or not isinstance(initial, Const | View):
             return Unknown("reduction of a comparison", self.location)
-        return self.raiser.body.binary("add" if name == "sum" else "max", total, initial, dtype, self.location)
+        return self.raiser.body.binary(MONOIDS[name], total, initial, dtype, self.location)

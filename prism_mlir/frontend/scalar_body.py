@@ -8,17 +8,19 @@ turns into an error if the program's result depends on it; so the index that an 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import sympy
 
-from prism_mlir.frontend.tensor_graph import TensorGraph, View
+from prism_mlir.frontend.tables import COMPARE_FLOATS, TO_FLOAT, NoTable, Table, apply, integer, wrapped
+from prism_mlir.frontend.tensor_graph import Kind, SourceTensor, TensorGraph, TensorNode, View
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.errors import Location, UnsupportedError
-from prism_mlir.graph.scalar_fn import X
+from prism_mlir.graph.program import row_major
+from prism_mlir.graph.scalar_fn import Positive, ScalarFn, X
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +44,30 @@ class Unknown:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """``left predicate right``, kept for the ``arith.select`` that may follow."""
+    """``left predicate right``, kept for the ``arith.select`` that may follow; a mask where anything else does."""
 
     predicate: str
     left: Const | View
     right: Const | View
+    dtype: DType
+
+    @property
+    def axes(self) -> tuple[int, ...]:
+        """The viewer's axes that it depends on."""
+        sides = (side.axes for side in (self.left, self.right) if isinstance(side, View))
+        return tuple(dict.fromkeys(axis for axes in sides for axis in axes))
+
+    def through(self, place: Sequence[int] | Mapping[int, int]) -> Comparison:
+        """The same comparison seen by somebody whose axis for the viewer's axis ``k`` is ``place[k]``."""
+        left, right = (s.through(place) if isinstance(s, View) else s for s in (self.left, self.right))
+        return replace(self, left=left, right=right)
+
+    @property
+    def negated(self) -> Comparison:
+        return replace(self, predicate=_OPPOSITE[self.predicate])
 
 
-Value = Const | View | Unknown | Comparison
+Value = Const | View | Unknown | Comparison | Table
 
 UNARY: dict[str, Callable[[Any], Any]] = {
     "arith.negf": lambda v: -v,
@@ -88,10 +106,21 @@ COMBINE: dict[str, Callable[[Any, Any], Any]] = {
     "min": lambda a, b: sympy.Min(a, b),
 }
 
+_NUMPY: dict[str, Callable[[Any, Any], Any]] = {
+    "add": np.add,
+    "sub": np.subtract,
+    "mul": np.multiply,
+    "div": np.divide,
+    "max": np.maximum,
+    "min": np.minimum,
+}
+
 CASTS = frozenset({"arith.extf", "arith.truncf"})
 
 # predicate numbers of arith.cmpf, ordered and unordered forms alike
-_CMPF = {2: "gt", 3: "ge", 4: "lt", 5: "le", 9: "gt", 10: "ge", 11: "lt", 12: "le"}
+_CMPF = {1: "eq", 2: "gt", 3: "ge", 4: "lt", 5: "le", 6: "ne", 8: "eq", 9: "gt", 10: "ge", 11: "lt", 12: "le", 13: "ne"}
+_OPPOSITE = {"eq": "ne", "ne": "eq", "gt": "le", "le": "gt", "ge": "lt", "lt": "ge"}
+_SCALARS = frozenset({"i1", "i8", "i16", "i32", "i64", "index"})
 
 
 def number(value: float) -> Any:
@@ -125,13 +154,15 @@ class BodyEvaluator:
         dtype = dtype_of(op.results[0].type)
         if op.name == "arith.cmpf":
             return self._comparison(op, operands, location)
+        if str(op.results[0].type) in _SCALARS or op.name in TO_FLOAT:
+            return self._integer(op, operands, location)
         if dtype is None or not dtype.is_float:
             return Unknown(f"{op.name} on {op.results[0].type}", location)
         if op.name == "arith.select":
             return self._select(op, operands, dtype, location)
-        plain = [value for value in operands if isinstance(value, Const | View)]
-        if len(plain) != len(operands):
-            return Unknown(f"{op.name} of a comparison", location)
+        if all(isinstance(value, Const | Table) for value in operands) and any(isinstance(v, Table) for v in operands):
+            return self._known(op, operands, dtype, location)
+        plain = [self.view(value, dtype, location) for value in operands]
         if op.name in CASTS:
             return self.cast(plain[0], dtype)
         if op.name in UNARY:
@@ -139,6 +170,49 @@ class BodyEvaluator:
         if op.name in BINARY:
             return self.binary(BINARY[op.name], plain[0], plain[1], dtype, location)
         return self._special(op, plain, dtype, location)
+
+    def view(self, value: Value, dtype: DType, location: Location) -> Any:
+        """A table as a constant of the program and a comparison as a mask, of type ``dtype``; others as they are."""
+        if isinstance(value, Table):
+            order = sorted(range(len(value.axes)), key=lambda k: value.axes[k])
+            array = np.transpose(value.array, order).astype(np.float64)
+            return self.constant(from_float64(array, dtype), tuple(sorted(value.axes)), dtype, location)
+        return self.mask(value, location) if isinstance(value, Comparison) else value
+
+    def constant(
+        self,
+        array: Any,
+        axes: tuple[int, ...],
+        dtype: DType,
+        location: Location,
+        groups: tuple[tuple[int, ...], ...] | None = None,
+    ) -> View:
+        """Constant data (held as ``dtype.storage``) as an input of the program; its array axes are the viewer's ``axes``."""
+        known = [n.source for n in self.graph.nodes if n.source is not None and n.source.arg is None]
+        data = np.ascontiguousarray(array).tobytes()
+        name = next((s.name for s in known if s.data == data and s.shape == array.shape), f"const{len(known)}")
+        each = tuple((k,) for k in range(array.ndim))
+        source = SourceTensor(name, array.shape, None, row_major(array.shape), groups or each, 0, data)
+        return View(
+            self.graph.add(TensorNode(Kind.INPUT, (), array.shape, source=source), dtype, location), axes, dtype
+        )
+
+    def mask(self, comparison: Comparison, location: Location) -> View:
+        """A comparison as 1 where it holds and 0 elsewhere: ``a > b`` where ``a - b`` is positive."""
+        left, right = comparison.left, comparison.right
+        if comparison.predicate in ("lt", "ge"):
+            left, right = right, left
+        body = {
+            "gt": Positive(X),
+            "lt": Positive(X),
+            "ge": 1 - Positive(X),
+            "le": 1 - Positive(X),
+            "eq": 1 - Positive(sympy.Abs(X)),
+            "ne": Positive(sympy.Abs(X)),
+        }[comparison.predicate]
+        difference = self.binary("sub", left, right, comparison.dtype, location)
+        assert isinstance(difference, View)
+        return self.graph.unary(body, difference, comparison.dtype, location)
 
     def cast(self, value: Const | View, dtype: DType) -> Const | View:
         """A cast between floats is the identity of the algebra; the precision it leaves is recorded."""
@@ -190,25 +264,145 @@ class BodyEvaluator:
             return product
         return Unknown(f"operation {op.name}", location)
 
+    def _known(self, op: Any, operands: list[Any], dtype: DType, location: Location) -> Value:
+        """Arithmetic on constants alone, rounded to the type of the result."""
+        tables = [_table(v) for v in operands]
+        if op.name in CASTS:
+            return self._rounded(tables[0], dtype)
+        try:
+            if op.name in UNARY:
+                return self._rounded(apply(ScalarFn.of(UNARY[op.name](X)), tables[0]), dtype)
+            if op.name in BINARY:
+                return self._rounded(apply(_NUMPY[BINARY[op.name]], *tables), dtype)
+        except NoTable as error:
+            return Unknown(str(error), location)
+        return Unknown(f"operation {op.name} on a constant tensor", location)
+
+    @staticmethod
+    def _rounded(table: Table, dtype: DType) -> Table:
+        return Table(to_float64(from_float64(table.array, dtype), dtype), table.axes)
+
+    def _integer(self, op: Any, operands: list[Value], location: Location) -> Value:
+        """Integers and booleans: computed now where they are known; masks as numbers 0 and 1 where they are not."""
+        kinds = [str(v.type) for v in op.operands]
+        if any(isinstance(v, View | Comparison) for v in operands):
+            return self._masks(op, operands, kinds, location)
+        tables = [_integers(v, kind) for v, kind in zip(operands, kinds, strict=True) if isinstance(v, Const | Table)]
+        result = op.results[0].type
+        try:
+            made = integer(op.name, kinds, str(result), tables, _predicate(op))
+        except NoTable as error:
+            return Unknown(str(error), location)
+        dtype = dtype_of(result)
+        if op.name in TO_FLOAT and dtype is not None:
+            made = self._rounded(made, dtype)
+        return Const(float(made.array)) if made.array.ndim == 0 else made
+
+    def _masks(self, op: Any, operands: list[Value], kinds: list[str], location: Location) -> Value:
+        """Operations on masks that are computed when the program runs."""
+        first = operands[0]
+        if op.name == "arith.xori" and any(isinstance(v, Const) and v.value for v in operands):
+            other = next(v for v in operands if not isinstance(v, Const))
+            return self._opposite(other, location)
+        plain = [self.view(v, _mask_type(v), location) for v in operands]
+        if (op.name in ("arith.extui", *TO_FLOAT) and kinds[0] != "i1") or op.name == "arith.extui":
+            return plain[0] if isinstance(plain[0], View) else Unknown(f"{op.name} of a comparison", location)
+        if op.name in TO_FLOAT:
+            dtype = dtype_of(op.results[0].type)
+            assert dtype is not None
+            number = View(plain[0].node, plain[0].axes, dtype)
+            return number if op.name == "arith.uitofp" else self.unary(lambda v: -v, number, dtype, location)
+        if op.name in ("arith.andi", "arith.ori") and kinds[0] == "i1":
+            name = "mul" if op.name == "arith.andi" else "max"
+            return self.binary(name, plain[0], plain[1], _mask_type(first), location)
+        return Unknown(f"{op.name} on a tensor of {kinds[0]}", location)
+
+    def _opposite(self, value: Value, location: Location) -> Value:
+        """The mask that is 1 where ``value`` is 0."""
+        if isinstance(value, Comparison):
+            return value.negated
+        if isinstance(value, Table):
+            return Table(value.array == 0, value.axes)
+        if isinstance(value, Const):
+            return Const(float(not value.value))
+        return self.unary(lambda v: 1 - v, value, _mask_type(value), location) if isinstance(value, View) else value
+
     def _comparison(self, op: Any, operands: list[Value], location: Location) -> Value:
         from mlir import ir
 
-        predicate = _CMPF.get(ir.IntegerAttr(op.attributes["predicate"]).value)
-        left, right = operands
-        if predicate is None or not isinstance(left, Const | View) or not isinstance(right, Const | View):
-            return Unknown("this arith.cmpf", location)
-        return Comparison(predicate, left, right)
+        number = ir.IntegerAttr(op.attributes["predicate"]).value
+        predicate = _CMPF.get(number)
+        if predicate is None:
+            return Unknown(f"arith.cmpf with predicate {number}", location, "compare by order or equality")
+        dtype = dtype_of(op.operands[0].type)
+        if dtype is None:
+            return Unknown(f"arith.cmpf on {op.operands[0].type}", location)
+        if not any(isinstance(v, View | Comparison) for v in operands):
+            tables = [_table(v) for v in operands if isinstance(v, Const | Table)]
+            made = apply(COMPARE_FLOATS[predicate], *tables)
+            return Const(float(made.array)) if made.array.ndim == 0 else made
+        left, right = (self.view(v, dtype, location) for v in operands)
+        return Comparison(predicate, left, right, dtype)
 
     def _select(self, op: Any, operands: list[Value], dtype: DType, location: Location) -> Value:
-        """``a > b ? a : b`` is a maximum, and so on; nothing else is known."""
+        """``a > b ? a : b`` is a maximum, and so on; else each side is kept under a mask."""
         condition, yes, no = operands
-        if isinstance(condition, Comparison) and isinstance(yes, Const | View) and isinstance(no, Const | View):
+        if isinstance(condition, Comparison) and condition.predicate not in ("eq", "ne"):
             greater = condition.predicate in ("gt", "ge")
             pair = (condition.left, condition.right)
-            if pair in ((yes, no), (no, yes)):
+            if pair in ((yes, no), (no, yes)) and isinstance(yes, Const | View) and isinstance(no, Const | View):
                 name = "max" if greater == (pair == (yes, no)) else "min"
                 return self.binary(name, yes, no, dtype, location)
-        return Unknown(f"{op.name} that is neither a maximum nor a minimum", location)
+        if isinstance(condition, Const):
+            return yes if condition.value else no
+        if not any(isinstance(v, View | Comparison) for v in operands):
+            tables = [_table(v) for v in operands if isinstance(v, Const | Table)]
+            try:
+                return apply(_where, *tables)
+            except NoTable as error:
+                return Unknown(str(error), location)
+        if isinstance(yes, Const) and not isinstance(no, Const):
+            return self._kept(self._opposite(condition, location), no, yes.value, dtype, location)
+        if isinstance(no, Const):
+            return self._kept(condition, yes, no.value, dtype, location)
+        left = self._kept(condition, yes, 0.0, dtype, location)
+        right = self._kept(self._opposite(condition, location), no, 0.0, dtype, location)
+        if not isinstance(left, View) or not isinstance(right, View):
+            return left if isinstance(left, Unknown) else right
+        return self.graph.binary("add", left, right, dtype, location)
+
+    def _kept(self, condition: Value, yes: Value, otherwise: float, dtype: DType, location: Location) -> Value:
+        """``yes`` where the condition holds, a number elsewhere."""
+        if isinstance(yes, Const):
+            yes = Table(np.asarray(yes.value), ())
+        mask, value = (self.view(v, dtype, location) for v in (condition, yes))
+        if not isinstance(mask, View) or not isinstance(value, View):
+            return mask if isinstance(mask, Unknown) else value
+        return self.graph.binary("keep", mask, value, dtype, location, otherwise)
+
+
+def _table(value: Const | Table) -> Table:
+    return value if isinstance(value, Table) else Table(np.asarray(value.value), ())
+
+
+def _where(condition: Any, yes: Any, no: Any) -> Any:
+    return np.where(condition != 0, yes, no)
+
+
+def _mask_type(value: Value) -> DType:
+    return value.dtype if isinstance(value, View | Comparison) else DType.F32
+
+
+def _integers(value: Const | Table, kind: str) -> Table:
+    """A known integer or boolean as a table of the type it has in the source."""
+    table = Table(np.asarray(int(value.value), dtype=np.int64), ()) if isinstance(value, Const) else value
+    return Table(wrapped(table.array, kind) if kind in _SCALARS else table.array, table.axes)
+
+
+def _predicate(op: Any) -> int:
+    from mlir import ir
+
+    return ir.IntegerAttr(op.attributes["predicate"]).value if op.name == "arith.cmpi" else 0
 
 
 def narrower(a: DType, b: DType) -> DType:

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from prism_mlir.frontend.scalar_body import COMBINE
+from prism_mlir.frontend.scalar_body import COMBINE, number
 from prism_mlir.frontend.tensor_graph import ELEMENTWISE, Kind, TensorGraph, TensorNode, View
-from prism_mlir.graph.scalar_fn import X
+from prism_mlir.graph.scalar_fn import Keep, X
 
 MAX_CONE = 64
 """Most nodes fused at once."""
@@ -86,12 +86,20 @@ def _as_unary(graph: TensorGraph, top: int, cone: set[int], source: int) -> Tens
         if any(view.axes != views[0].axes for view in views) or len(views[0].axes) != node.rank:
             return None
         parts = [bodies[view.node] for view in node.operands]
-        bodies[index] = node.fn.subs(X, parts[0]) if node.kind is Kind.UNARY else COMBINE[node.name](*parts)
+        bodies[index] = node.fn.subs(X, parts[0]) if node.kind is Kind.UNARY else combined(node, parts)
         seen[index] = views[0]
     if bodies[top] == X or not bodies[top].has(X):
         return None
     operand = replace(seen[top], node=source, dtype=_arriving(graph, cone, source))
     return TensorNode(Kind.UNARY, (operand,), graph.nodes[top].sizes, fn=bodies[top])
+
+
+def combined(node: TensorNode, parts: Sequence[Any]) -> Any:
+    """The body of a ``BINARY`` node from those of its operands."""
+    if node.name == "keep":
+        assert node.value is not None
+        return Keep(*parts, number(node.value))
+    return COMBINE[node.name](*parts)
 
 
 def _written_size(graph: TensorGraph, top: int, cone: set[int], source: int) -> int:

@@ -101,9 +101,14 @@ def _degree(node: TensorNode, parts: list[Degree]) -> Degree | None:
             return _sum(left, right, 1)
         if node.name == "div":
             return _sum(left, right, -1)
+        if node.name == "keep":
+            return right if not left and node.value == 0 else None
         if node.name in ("add", "sub", "max", "min"):
             # A factor e^(-m) is positive, so it also comes out of a maximum.
             return left if left == right else None
+    if node.kind is Kind.CONCAT:
+        same = all(part == parts[0] for part in parts) and not any(node.axis in rows for rows in parts[0])
+        return parts[0] if same else None
     total = parts[0] if node.kind is Kind.REDUCE else _sum(parts[0], parts[-1], 1)
     reduced = set(range(node.rank, node.rank + len(node.reduced)))
     if any(reduced & set(rows) for rows in total):

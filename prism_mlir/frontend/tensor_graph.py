@@ -7,7 +7,7 @@ Broadcasts are operands without an axis; transposes are operands with axes in an
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from typing import Any
@@ -17,13 +17,17 @@ from prism_mlir.graph.errors import Location
 
 
 class Kind(StrEnum):
-    """Operations of the graph; ``BINARY`` and ``REDUCE`` say which one in ``TensorNode.name``."""
+    """Operations of the graph; ``BINARY`` and ``REDUCE`` say which one in ``TensorNode.name``.
+
+    ``CONCAT`` is there only between raising and :mod:`prism_mlir.frontend.concat`.
+    """
 
     INPUT = "input"
     UNARY = "unary"
     BINARY = "binary"
     REDUCE = "reduce"
     CONTRACT = "contract"
+    CONCAT = "concat"
 
 
 ELEMENTWISE = frozenset({Kind.UNARY, Kind.BINARY})
@@ -40,18 +44,25 @@ class View:
     axes: tuple[int, ...]
     dtype: DType
 
-    def through(self, place: Sequence[int]) -> View:
+    def through(self, place: Sequence[int] | Mapping[int, int]) -> View:
         """The same node seen by somebody whose axis for the viewer's axis ``k`` is ``place[k]``."""
         return replace(self, axes=tuple(place[axis] for axis in self.axes))
 
 
 @dataclass(frozen=True, slots=True)
 class SourceTensor:
-    """What an ``INPUT`` node reads: a function argument, or constant data (then ``arg`` is None)."""
+    """What an ``INPUT`` node reads: a view of a function argument, or of constant data (then ``arg`` is None).
+
+    ``shape`` of the contiguous argument; ``strides`` of the node's axes and ``offset``, in elements; ``groups``: runs of
+    neighbouring axes (their numbers) that are one dim of the source.
+    """
 
     name: str
     shape: tuple[int, ...]
     arg: int | None
+    strides: tuple[int, ...]
+    groups: tuple[tuple[int, ...], ...]
+    offset: int = 0
     data: bytes | None = field(default=None, repr=False)
 
 
@@ -60,7 +71,9 @@ class TensorNode:
     """One operation.
 
     ``sizes`` of the result axes; ``reduced`` sizes of the axes it reduces; ``name`` of a binary (add, sub, mul, div,
-    max, min) or reduction (sum, max); ``fn`` a sympy body; ``shift`` of an exponential: axes of the subtracted maximum.
+    max, min, keep) or reduction (sum, max, min); ``fn`` a sympy body; ``shift`` of an exponential: axes of the
+    subtracted maximum; ``value`` of a ``keep``, where its mask is zero. The operands of a ``CONCAT`` have ``extents`` along
+    its result axis ``axis``; one that lacks the axis repeats itself along its extent.
     """
 
     kind: Kind
@@ -71,6 +84,9 @@ class TensorNode:
     fn: Any = None
     source: SourceTensor | None = None
     shift: tuple[int, ...] | None = None
+    value: float | None = None
+    axis: int | None = None
+    extents: tuple[int, ...] = ()
 
     @property
     def rank(self) -> int:
@@ -118,7 +134,9 @@ class TensorGraph:
         index = self.add(TensorNode(Kind.UNARY, (inner,), sizes, fn=fn), dtype, location)
         return View(index, operand.axes, dtype)
 
-    def binary(self, name: str, left: View, right: View, dtype: DType, location: Location) -> View:
+    def binary(
+        self, name: str, left: View, right: View, dtype: DType, location: Location, value: float | None = None
+    ) -> View:
         """``name`` applied on the axes that the operands have together, in the viewer's order."""
         axes = sorted({*left.axes, *right.axes})
         size: dict[int, int] = {}
@@ -126,7 +144,7 @@ class TensorGraph:
             size |= dict(zip(view.axes, self.nodes[view.node].sizes, strict=True))
         place = {axis: k for k, axis in enumerate(axes)}
         operands = tuple(replace(v, axes=tuple(place[a] for a in v.axes)) for v in (left, right))
-        node = TensorNode(Kind.BINARY, operands, tuple(size[a] for a in axes), name=name)
+        node = TensorNode(Kind.BINARY, operands, tuple(size[a] for a in axes), name=name, value=value)
         return View(self.add(node, dtype, location), tuple(axes), dtype)
 
     def live(self, roots: Sequence[int]) -> list[int]:

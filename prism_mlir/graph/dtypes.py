@@ -34,8 +34,8 @@ class DType(StrEnum):
 
     @property
     def mantissa_bits(self) -> int:
-        """Explicit mantissa bits of a floating type; half an ulp at 1.0 is ``2**-(mantissa_bits + 1)``."""
-        return {"f16": 10, "bf16": 7, "f32": 23, "f64": 52}[self.value]
+        """Explicit mantissa bits of a floating type; half an ulp at 1.0 is ``2**-(mantissa_bits + 1)``. A mask has none."""
+        return {"f16": 10, "bf16": 7, "f32": 23, "f64": 52, "i1": 0}[self.value]
 
     @property
     def storage(self) -> np.dtype[np.generic]:

@@ -64,19 +64,26 @@ class ProgramInput:
 
 @dataclass(frozen=True, slots=True)
 class ProgramOutput:
-    """A result: which value, and where its elements lie in the contiguous result (strides in elements)."""
+    """A result, or a part of one: which value, and where its elements lie in the contiguous result (in elements).
+
+    shape:  of the contiguous result
+    result: position among the function's results; several outputs of one position lie in it side by side. ``None``: the
+            output's own position, where no result has parts
+    """
 
     value: int
     dtype: DType
     shape: Shape
     strides: tuple[int, ...]
     name: str = "out"
+    offset: int = 0
+    result: int | None = None
 
-    def scatter(self, value: Array) -> Array:
-        """The contiguous result holding ``value``."""
-        result = np.empty(int(np.prod(self.shape)), dtype=value.dtype)
+    def scatter(self, value: Array, whole: Array | None = None) -> Array:
+        """The contiguous result holding ``value``; the rest of it is as in ``whole``."""
+        result = np.empty(int(np.prod(self.shape)), dtype=value.dtype) if whole is None else whole.reshape(-1)
         strides = tuple(s * result.itemsize for s in self.strides)
-        np.lib.stride_tricks.as_strided(result, value.shape, strides)[...] = value
+        np.lib.stride_tricks.as_strided(result[self.offset :], value.shape, strides)[...] = value
         return result.reshape(self.shape)
 
 
@@ -141,8 +148,28 @@ class Program:
 
     def run(self, arguments: Sequence[Array]) -> tuple[Array, ...]:
         """Evaluate in f64 on whole function arguments (held as their dtype's storage); results as f64, whole."""
-        values = self.evaluate(self.views(arguments), Reals())
-        return tuple(out.scatter(np.asarray(v)) for out, v in zip(self.outputs, values, strict=True))
+        return self.scatter(self.evaluate(self.views(arguments), Reals()))
+
+    @cached_property
+    def results(self) -> tuple[ProgramOutput, ...]:
+        """One output for each result of the function, the first of its parts."""
+        first: dict[int, ProgramOutput] = {}
+        for k, out in enumerate(self.outputs):
+            first.setdefault(k if out.result is None else out.result, out)
+        return tuple(first[k] for k in sorted(first))
+
+    def result_of(self, output: int) -> int:
+        """Which result of the function an output is, or is part of."""
+        own = self.outputs[output].result
+        return output if own is None else own
+
+    def scatter(self, values: Sequence[Array]) -> tuple[Array, ...]:
+        """The function's results, whole, from the values of all outputs."""
+        whole: dict[int, Array] = {}
+        for k, (out, value) in enumerate(zip(self.outputs, values, strict=True)):
+            position = self.result_of(k)
+            whole[position] = out.scatter(np.asarray(value), whole.get(position))
+        return tuple(whole[k] for k in sorted(whole))
 
     def views(self, arguments: Sequence[Array]) -> list[Array]:
         """The program's inputs in f64, from whole function arguments (held as their dtype's storage)."""
@@ -161,5 +188,7 @@ class Program:
         """A hash of everything but names: the same program under other names has the same one."""
         inputs = [(i.shape, i.dtype, i.arg, i.arg_shape, i.strides, i.offset, i.data) for i in self.inputs]
         nodes = [(n.op.sort_key, n.operands, n.dtype, n.shift) for n in self.nodes]
-        outputs = [(o.value, o.dtype, o.shape, o.strides) for o in self.outputs]
+        outputs = [
+            (o.value, o.dtype, o.shape, o.strides, o.offset, self.result_of(k)) for k, o in enumerate(self.outputs)
+        ]
         return hashlib.sha256(repr((inputs, nodes, outputs)).encode()).hexdigest()[:16]

@@ -252,11 +252,16 @@ class OutputView:
     element_type: Attribute
     shape: tuple[int, ...]
     strides: tuple[int, ...]
+    offset: int = 0
+    result: int | None = None
 
 
 @irdl_attr_definition
 class OutputAttr(Data[OutputView]):
-    """``#sgraph.output<"out", f16, shape [16, 8], strides [8, 1]>``: how a result is stored."""
+    """``#sgraph.output<"out", f16, shape [16, 8], strides [8, 1]>``: how a result is stored.
+
+    A part of a result says where it starts, and which result of the function that is: ``offset 64 in 0``.
+    """
 
     name = "sgraph.output"
 
@@ -275,17 +280,26 @@ class OutputAttr(Data[OutputView]):
 
 
 def parse_output_storage(parser: AttrParser, name: str) -> OutputView:
-    """``f16, shape [16, 8], strides [8, 1]``."""
+    """``f16, shape [16, 8], strides [8, 1]``, and for a part of a result ``, offset 64 in 0``."""
     position = parser.pos
     element_type = parser.parse_type()
     if element_type not in ELEMENT_BYTES:
         parser.raise_error(f"element type is one of {', '.join(map(str, ELEMENT_BYTES))}", position, position + 1)
-    return OutputView(name, element_type, _named_list(parser, "shape"), _named_list(parser, "strides"))
+    shape, strides = _named_list(parser, "shape"), _named_list(parser, "strides")
+    if parser.parse_optional_keyword("offset") is None:
+        return OutputView(name, element_type, shape, strides)
+    offset = parser.parse_integer(allow_boolean=False, allow_negative=False)
+    parser.parse_keyword("in", " and the result it is part of")
+    return OutputView(
+        name, element_type, shape, strides, offset, parser.parse_integer(allow_boolean=False, allow_negative=False)
+    )
 
 
 def print_output_storage(printer: Printer, view: OutputView) -> None:
     printer.print_attribute(view.element_type)
     printer.print_string(f", shape {list(view.shape)}, strides {list(view.strides)}")
+    if view.result is not None:
+        printer.print_string(f" offset {view.offset} in {view.result}")
 
 
 VERDICTS = ("proved", "refuted", "unknown")

@@ -149,6 +149,8 @@ class ReturnOp(IRDLOperation):
 
     ```mlir
     sgraph.return %0 as "out" : tensor<16x64xf16>, %1 as "t" : tensor<4x8xf16> stored f32, shape [8, 4], strides [1, 4]
+    sgraph.return %0 as "left" : tensor<4x8xf16> stored f16, shape [4, 12], strides [12, 1] offset 0 in 0,
+                  %1 as "right" : tensor<4x4xf16> stored f16, shape [4, 12], strides [12, 1] offset 8 in 0
     ```
     """
 
@@ -212,8 +214,8 @@ class ReturnOp(IRDLOperation):
     def _check_storage(self, shape: tuple[int, ...], view: OutputView) -> None:
         if len(view.strides) != len(shape):
             refuse(self, f"result '{view.name}' has rank {len(shape)} and {len(view.strides)} strides")
-        if prod(view.shape) != prod(shape):
+        if prod(view.shape) != prod(shape) and view.result is None:
             refuse(self, f"result '{view.name}' stores {prod(shape)} elements in {list(view.shape)}")
-        last = sum((n - 1) * s for n, s in zip(shape, view.strides, strict=True))
+        last = view.offset + sum((n - 1) * s for n, s in zip(shape, view.strides, strict=True))
         if min(view.strides, default=0) < 0 or last >= prod(view.shape):
             refuse(self, f"result '{view.name}' stores element {last} in a result of {prod(view.shape)} elements")

@@ -133,6 +133,8 @@ def odd_program() -> Program:
         ProgramOutput(14, DType.I64, (64,), (8, 1, 1), "biggest"),
         ProgramOutput(12, DType.F16, (16, 64), (1, 64), "scores t"),
         ProgramOutput(3, DType.F32, (2,), row_major((1, 2))),
+        ProgramOutput(4, DType.F16, (16, 96), (96, 1), "left part", 0, 3),
+        ProgramOutput(5, DType.F16, (16, 96), (96, 1), "right part", 32, 3),
     )
     return Program("odd name!", inputs, nodes, outputs)
 

@@ -24,7 +24,9 @@ def program_to_ir(program: Program) -> ProgramOp:
         op = build_operator(node.op, [values[v] for v in node.operands], result_type, node.shift)
         block.add_op(op)
         values.append(op.result)
-    outputs = [OutputView(o.name, to_element_type(o.dtype), o.shape, o.strides) for o in program.outputs]
+    outputs = [
+        OutputView(o.name, to_element_type(o.dtype), o.shape, o.strides, o.offset, o.result) for o in program.outputs
+    ]
     block.add_op(ReturnOp([values[o.value] for o in program.outputs], outputs))
     views = [InputView(i.name, i.arg, i.arg_shape, i.strides, i.offset, i.data) for i in program.inputs]
     return ProgramOp(program.name, views, Region([block]))
@@ -48,7 +50,7 @@ def ir_to_program(op: ProgramOp) -> Program:
         elif isinstance(inner, ReturnOp):
             views = (o.data for o in inner.outputs)
             outputs = [
-                ProgramOutput(v, to_dtype(o.element_type), o.shape, o.strides, o.name)
+                ProgramOutput(v, to_dtype(o.element_type), o.shape, o.strides, o.name, o.offset, o.result)
                 for v, o in zip(operands, views, strict=True)
             ]
     return Program(op.sym_name.data, tuple(inputs), tuple(nodes), tuple(outputs))
