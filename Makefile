@@ -4,6 +4,7 @@
 #   make test         lint, types, lit tests, unit tests
 #   make test-extras  tests that need heavy optional wheels (torch, jax, ptxas, mlir-opt); what is missing is skipped by name
 #   make bench        every script in benchmarks/
+#   make mutation     the full mutation test of the verifier: thousands of wrong graphs, none may be proved
 #   make docs         the reference pages in docs/reference
 #   make clean        caches and build outputs; the environment stays (`rm -r .venv` removes it)
 
@@ -11,7 +12,7 @@ PYTHON ?= python3
 JOBS   ?= 2
 BIN    := .venv/bin
 
-.PHONY: demo test test-extras bench docs clean environment environment-extras
+.PHONY: demo test test-extras bench mutation docs clean environment environment-extras
 .DEFAULT_GOAL := demo
 
 # The script decides whether there is anything to do: it compares pyproject.toml with what was installed.
@@ -37,6 +38,9 @@ test-extras: environment-extras
 
 bench: environment
 	@set -e; for script in $(wildcard benchmarks/*.py); do echo "== $$script"; $(BIN)/python "$$script"; done
+
+mutation: environment
+	$(BIN)/python benchmarks/mutation.py
 
 docs: environment
 	$(BIN)/python docs/generate_reference.py
