@@ -107,7 +107,7 @@ def _judge(
     length = reduction_length(program)
     return [
         compare(name, out.name, out.dtype, g, t, w, length)
-        for out, g, t, w in zip(program.outputs, got, theirs, wanted, strict=True)
+        for out, g, t, w in zip(program.results, got, theirs, wanted, strict=True)
     ]
 
 
