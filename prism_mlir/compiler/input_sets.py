@@ -50,7 +50,7 @@ def input_sets(program: Program, seed: int = 0) -> Iterator[InputSet]:
     """
     types = argument_types(program)
     rng = np.random.default_rng(seed)
-    base = [rng.normal(size=t.shape) * _scale(t.shape) for t in types]
+    base = [_drawn(t, rng) for t in types]
     yield _rounded("random", base, types)
     if not base or base[0].ndim == 0:
         return
@@ -63,6 +63,13 @@ def input_sets(program: Program, seed: int = 0) -> Iterator[InputSet]:
     signs = 32.0 * (1 - 2 * (np.arange(base[0].size).reshape(base[0].shape) % 2))
     yield _rounded("large", [np.abs(base[0]) * signs, *base[1:]], types)
     yield _rounded("tiny", [base[0] * 2.0**-20, *base[1:]], types)
+
+
+def _drawn(argument: ArgumentType, rng: np.random.Generator) -> NDArray[np.float64]:
+    """Normal numbers; zeros and ones for a mask."""
+    if argument.dtype is DType.I1:
+        return rng.integers(0, 2, argument.shape).astype(np.float64)
+    return np.asarray(rng.normal(size=argument.shape) * _scale(argument.shape))
 
 
 def _scale(shape: Shape) -> float:

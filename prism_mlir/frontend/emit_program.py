@@ -139,7 +139,7 @@ class _Emitter:
     def _shift_dim(self, axes: Slot, slots: Slots, where: Location) -> int | None:
         """The dim of a dropped shift. A maximum over nothing (one element a row) shifts by the element itself."""
         for position, slot in enumerate(slots):
-            if slot and sorted(slot) == sorted(axes):
+            if sorted(slot) == sorted(axes):
                 return position
         raise UnsupportedError("a softmax over several dims", where, "collapse them into one")
 
