@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import ExitStack
 from dataclasses import dataclass
 from time import perf_counter
 
+from prism_mlir.compiler.workers import Judge, Workers, result_of
+from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
-from prism_mlir.search.instantiate import Accept
 from prism_mlir.search.limits import Funnel, SearchLimits
 from prism_mlir.search.search import search
-from prism_mlir.verify.prove import ProofLimits
-from prism_mlir.verify.refute import Refuter
+from prism_mlir.verify.prove import BATCH, ProofLimits
 from prism_mlir.verify.verdict import Status, Verdict
-from prism_mlir.verify.verify import verify
+
+INTERRUPTED = "interrupted"
+NOT_JUDGED = "interrupted before it was judged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +28,7 @@ class Discovery:
 
     candidates: graphs with concrete mappings, in search order
     verdicts:   one for each candidate
-    seconds:    wall clock of search and proof
+    seconds:    wall clock of search, and of proof as far as it was not done meanwhile
     """
 
     candidates: tuple[KernelGraph, ...]
@@ -35,6 +40,11 @@ class Discovery:
     @property
     def proved(self) -> tuple[KernelGraph, ...]:
         return tuple(g for g, v in zip(self.candidates, self.verdicts, strict=True) if v.proved)
+
+    @property
+    def interrupted(self) -> bool:
+        """Whether Ctrl-C ended it; what is here was found before."""
+        return INTERRUPTED in self.funnel.stopped_by
 
     def verdict_of(self, graph: KernelGraph) -> Verdict:
         return self.verdicts[self.candidates.index(graph)]
@@ -50,11 +60,6 @@ class Discovery:
         return result | ({"unknown because": unknown} if unknown else {})
 
 
-def accept_with(refuter: Refuter) -> Accept:
-    """The search's question "could this be right when only one parallel dim counts?", answered by exact arithmetic."""
-    return lambda graph, dim: refuter.refute_alone(graph, dim) is None
-
-
 def discover(
     program: Program,
     limits: SearchLimits | None = None,
@@ -62,13 +67,81 @@ def discover(
     seed: int = 0,
     proof_limits: ProofLimits | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    jobs: int = 1,
 ) -> Discovery:
-    """Search a program's graphs and give each a verdict. Limits that were reached are recorded in the funnel."""
-    funnel, refuter = Funnel(), Refuter(program, seed=seed)
-    started = perf_counter()
-    progress("searching")
-    found = tuple(search(program, limits or SearchLimits(), funnel, accept_with(refuter), perf_counter))
-    searched = perf_counter()
-    progress(f"proving {len(found)} graphs")
-    verdicts = tuple(verify(program, found, seed=seed, limits=proof_limits, refuter=refuter)) if found else ()
-    return Discovery(found, verdicts, funnel, searched - started, perf_counter() - searched)
+    """Search a program's graphs and give each a verdict. Limits that were reached are recorded in the funnel.
+
+    jobs: processes to use. Candidates, their order, counts and verdicts are the same for any number; a script that asks for
+          more than one must do so under ``if __name__ == "__main__":``
+
+    Ctrl-C (``KeyboardInterrupt``) ends the search: what was found so far is returned, in search order, with the funnel stopped
+    by ``interrupted``; candidates that were not judged yet are unknown.
+
+    Raises :class:`InputError` where ``jobs`` is not positive, :class:`ExecutionError` where a process dies.
+    """
+    if jobs < 1:
+        raise InputError(f"jobs is {jobs}, it must be at least 1")
+    line = _Line(Funnel(), Judge(program, seed, proof_limits), progress)
+    with ExitStack() as stack:
+        try:
+            workers = stack.enter_context(Workers(jobs, line.judge)) if jobs > 1 else None
+            found = search(program, limits or SearchLimits(), line.funnel, line.judge.accept, perf_counter, workers)
+            line.run(found, workers)
+        except KeyboardInterrupt:
+            line.interrupt()
+    return line.discovery()
+
+
+class _Line:
+    """Candidates as they come, and their verdicts, batch by batch. A batch is judged together, so batches are the same always."""
+
+    def __init__(self, funnel: Funnel, judge: Judge, progress: Callable[[str], None]) -> None:
+        self.funnel, self.judge, self.progress = funnel, judge, progress
+        self.found: list[KernelGraph] = []
+        self.verdicts: list[Verdict] = []
+        self.waiting: deque[Future[list[Verdict]]] = deque()
+        self.started, self.proof_seconds = perf_counter(), 0.0
+
+    def run(self, candidates: Iterator[KernelGraph], workers: Workers | None) -> None:
+        self.progress("searching")
+        batches = self._batches(candidates)
+        if workers is None:
+            for batch in batches:
+                self._judged(lambda batch=batch: self.judge.judge(batch))  # type: ignore[misc]
+            return
+        self.waiting += (workers.submit(batch) for batch in batches)
+        while self.waiting:
+            self._judged(lambda: result_of(self.waiting[0]))
+            self.waiting.popleft()
+
+    def interrupt(self) -> None:
+        """Keep the verdicts that are there."""
+        while self.waiting and self.waiting[0].done() and self.waiting[0].exception() is None:
+            self.verdicts += self.waiting.popleft().result()
+        self.funnel.stop(INTERRUPTED)
+        self.funnel.leave("everything after what was found")
+
+    def _batches(self, candidates: Iterator[KernelGraph]) -> Iterator[list[KernelGraph]]:
+        batch: list[KernelGraph] = []
+        for graph in candidates:
+            self.found.append(graph)
+            batch.append(graph)
+            if len(batch) == BATCH:
+                yield batch
+                batch = []
+        if batch:
+            yield batch
+
+    def _judged(self, verdicts: Callable[[], list[Verdict]]) -> None:
+        self.progress(f"proving {len(self.found)} graphs")
+        before = perf_counter()
+        self.verdicts += verdicts()
+        self.proof_seconds += perf_counter() - before
+
+    def discovery(self) -> Discovery:
+        missing = len(self.found) - len(self.verdicts)
+        if missing:
+            self.funnel.leave(f"verdicts of {missing} of {len(self.found)} candidates")
+        verdicts = (*self.verdicts, *[Verdict(Status.UNKNOWN, reason=NOT_JUDGED)] * missing)
+        seconds = perf_counter() - self.started
+        return Discovery(tuple(self.found), verdicts, self.funnel, seconds - self.proof_seconds, self.proof_seconds)

@@ -52,8 +52,12 @@ class FirstKernel(Generator):
     def run_first(self) -> Iterator[FirstStructure]:
         """All first kernels within the limits, in a fixed order."""
         for graph in self.run():
-            (node,) = graph.custom
-            yield FirstStructure(node.block, self._saved)
+            yield self.structure_of(graph)
+
+    def structure_of(self, newest: KernelGraph) -> FirstStructure:
+        """What the graph that was found last is as a first kernel."""
+        (node,) = newest.custom
+        return FirstStructure(node.block, self._saved)
 
     def _load_sets(self) -> list[tuple[Load, ...]]:
         needed = [k for k in range(len(self.types)) if self.input_exprs[k] in self.target.distance]
@@ -138,28 +142,25 @@ class PairStructures:
         return product(self.first, self.second)
 
 
-def generate_pairs(
-    program: Program, limits: SearchLimits, funnel: Funnel, target: AbstractTarget
-) -> Iterator[PairStructures]:
-    """Structures with two graph-defined operators, one saved set after the other, in order of first appearance."""
-    own = Funnel()
-    groups: dict[tuple[Saved, ...], list[BlockGraph]] = {}
-    for found in FirstKernel(program, limits, own, target=target).run_first():
-        groups.setdefault(found.saved, []).append(found.block)
-    funnel.count("first kernels", own.counts["structures"])
-    funnel.count("saved sets", len(groups))
+def second_kernels(
+    program: Program,
+    limits: SearchLimits,
+    funnel: Funnel,
+    target: AbstractTarget,
+    saved: tuple[Saved, ...],
+    first: Sequence[BlockGraph],
+) -> PairStructures | None:
+    """Structures with two graph-defined operators that meet in one saved set; ``None`` where nothing goes on from it."""
+    own = funnel.part()
+    own.counts["states"] = funnel.counts["states"]  # the limit is one for all
+    second = [next(g.custom).block for g in SecondKernel(program, limits, own, target, saved).run()]
+    funnel.counts["states"] = own.counts["states"]
     for reason in own.stopped_by:
-        funnel.stop(f"first kernels: {reason}")
-    for saved, first in groups.items():
-        second_funnel = Funnel()
-        second = [next(g.custom).block for g in SecondKernel(program, limits, second_funnel, target, saved).run()]
-        funnel.count("states", second_funnel.counts["states"])
-        for reason in second_funnel.stopped_by:
-            funnel.stop(f"second kernels: {reason}")
-        if second:
-            funnel.count("two-kernel structures", len(first) * len(second))
-            yield PairStructures(saved, tuple(first), tuple(second))
-    funnel.count("states", own.counts["states"])
+        funnel.stop(f"second kernels: {reason}")
+    if not second:
+        return None
+    funnel.count("two-kernel structures", len(first) * len(second))
+    return PairStructures(saved, tuple(first), tuple(second))
 
 
 def join(program: Program, first: BlockGraph, second: BlockGraph) -> KernelGraph:
@@ -192,4 +193,4 @@ def _trimmed(block: BlockGraph) -> _Trimmed:
     return _Trimmed(replace(block, inputs=tuple(block.inputs[k] for k in loaded), nodes=nodes), tuple(loaded))
 
 
-__all__ = ["FirstKernel", "Goal", "PairStructures", "Saved", "SecondKernel", "generate_pairs", "join"]
+__all__ = ["FirstKernel", "Goal", "PairStructures", "Saved", "SecondKernel", "join", "second_kernels"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 
@@ -39,10 +40,15 @@ class SearchLimits:
 
 @dataclass
 class Funnel:
-    """Counts along the way from partial graphs to proved graphs; the only mutable record of a search."""
+    """Counts along the way from partial graphs to proved graphs; the only mutable record of a search.
+
+    stopped_by: limits that ended the search early
+    left:       what was not explored because of them, from the outside in
+    """
 
     counts: Counter[str] = field(default_factory=Counter)
     stopped_by: list[str] = field(default_factory=list)
+    left: list[str] = field(default_factory=list)
 
     def count(self, what: str, by: int = 1) -> None:
         self.counts[what] += by
@@ -52,14 +58,70 @@ class Funnel:
         if why not in self.stopped_by:
             self.stopped_by.append(why)
 
+    def leave(self, what: str) -> None:
+        """Record something that was not explored."""
+        if what not in self.left:
+            self.left.append(what)
+
     @property
     def complete(self) -> bool:
         """Whether the space inside the limits was searched to its end."""
         return not self.stopped_by
+
+    def takes(self, part: Funnel, limits: SearchLimits) -> bool:
+        """Whether a part that was searched on its own, from zero, would have gone the same way after what is counted here."""
+        most = {"states": limits.states, "structures": limits.structures, "mappings": limits.candidates}
+        return part.complete and all(self.counts[what] + part.counts[what] <= limit for what, limit in most.items())
+
+    def add(self, part: Funnel) -> None:
+        """Count what was counted elsewhere."""
+        self.counts.update(part.counts)
+
+    def part(self) -> Funnel:
+        """An empty funnel for a part of the search that is counted on its own, under the same clock."""
+        return Funnel()
+
+    def seconds_left(self) -> float | None:
+        """Seconds until time is up; ``None`` where there is no limit."""
+        return None
+
+    def expire(self) -> None:
+        """Stop because time is up."""
 
     def to_dict(self) -> dict[str, object]:
         return {
             "counts": dict(sorted(self.counts.items())),
             "complete": self.complete,
             "stopped_by": list(self.stopped_by),
+            "left": list(self.left),
         }
+
+
+class TimedFunnel(Funnel):
+    """A funnel that stops a search when time is up. The clock is read once in a while, as partial graphs and cuts are counted.
+
+    funnel: where counts go
+    """
+
+    def __init__(self, funnel: Funnel, clock: Callable[[], float], deadline: float, why: str) -> None:
+        super().__init__(funnel.counts, funnel.stopped_by, funnel.left)
+        self._clock, self._deadline, self._why, self._ticks = clock, deadline, why, 0
+
+    def count(self, what: str, by: int = 1) -> None:
+        super().count(what, by)
+        if what in _TICKS:
+            self._ticks += 1
+            if (self._ticks % 64 == 0 or what == "structures") and self._clock() > self._deadline:
+                self.expire()
+
+    def part(self) -> Funnel:
+        return TimedFunnel(Funnel(), self._clock, self._deadline, self._why)
+
+    def seconds_left(self) -> float | None:
+        return max(0.0, self._deadline - self._clock())
+
+    def expire(self) -> None:
+        self.stop(self._why)
+
+
+_TICKS: Sequence[str] = ("states", "structures", "cuts tested alone", "pairs tested at size 1")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 
-from prism_mlir.graph.dims import dim_classes
+from prism_mlir.graph.block import BlockGraph
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.search.abstract import abstract_target
-from prism_mlir.search.generate import Generator
-from prism_mlir.search.instantiate import Accept, instantiate
-from prism_mlir.search.kernel_generate import generate_pairs
-from prism_mlir.search.kernel_instantiate import PairInstantiator
-from prism_mlir.search.limits import Funnel, SearchLimits
+from prism_mlir.search.branches import Walk, count_branches, take_branches
+from prism_mlir.search.instantiate import Accept
+from prism_mlir.search.kernel_generate import Saved
+from prism_mlir.search.limits import Funnel, SearchLimits, TimedFunnel
+from prism_mlir.search.parallel import Pool, parts_of_branches, parts_of_sets
+from prism_mlir.search.stages import Stage, Task, make_walk, search_set, use_of
 
 
 def search(
@@ -22,54 +23,74 @@ def search(
     funnel: Funnel,
     accept: Accept,
     clock: Callable[[], float] | None = None,
+    pool: Pool | None = None,
 ) -> Iterator[KernelGraph]:
     """Graphs that may compute the program, with concrete mappings, in an order that depends on nothing but the input.
 
     accept: could a graph be correct when only the named parallel dim has a size above 1? (see ``instantiate``)
     clock:  a monotonic clock in seconds, for ``limits.seconds``
+    pool:   processes that search parts; graphs, order and counts are the same with any number of them, or none
 
     Where no graph with a loop is found that loads everything inside it, structures with loads outside are searched as well.
     """
-    deadline = None if limits.seconds is None or clock is None else clock() + limits.seconds
+    if limits.seconds is not None and clock is not None:
+        funnel = TimedFunnel(funnel, clock, clock() + limits.seconds, f"time limit of {limits.seconds:g} s")
     target = abstract_target(program)
     if not target.saturated:
         funnel.stop("abstract expressions did not saturate")
+        funnel.leave("everything")
         return
+    task = Task(program, accept, target)
+    yield from _single_kernels(task, limits, funnel, pool)
+    if limits.kernels > 1:
+        if funnel.complete:
+            yield from _two_kernels(task, limits, funnel, pool)
+        else:
+            funnel.leave("all graphs of two kernels")
 
-    def out_of_time() -> bool:
-        if deadline is not None and clock is not None and clock() > deadline:
-            funnel.stop(f"time limit of {limits.seconds} s")
-        return not funnel.complete
 
+def _single_kernels(task: Task, limits: SearchLimits, funnel: Funnel, pool: Pool | None) -> Iterator[KernelGraph]:
     for invariant_loads in (False, True):
-        stage = replace(limits, invariant_loads=invariant_loads or limits.invariant_loads)
         uniform = not invariant_loads or limits.invariant_loads  # the second stage does not repeat the first
-        for structure in Generator(program, stage, funnel, target=target, uniform=uniform).run():
-            if out_of_time():
-                return
-            yield from _mapped(program, structure, accept, funnel, limits)
+        stage = Stage(replace(limits, invariant_loads=invariant_loads or limits.invariant_loads), uniform)
+        yield from walk_of(task, stage, funnel, pool).results(use_of(task, stage))
         if funnel.counts["mappings with a loop"] or limits.invariant_loads or not funnel.complete:
-            break
-    if limits.kernels > 1 and funnel.complete:
-        for pairs in generate_pairs(program, limits, funnel, target):
-            for graph in PairInstantiator(program, pairs, accept, limits.grid_dims, funnel).run():
-                if funnel.counts["mappings"] >= limits.candidates:
-                    funnel.stop(f"candidates limit of {limits.candidates}")
-                if out_of_time():
-                    return
-                funnel.count("mappings")
-                funnel.count("mappings with two kernels")
-                yield graph
+            return
 
 
-def _mapped(
-    program: Program, structure: KernelGraph, accept: Accept, funnel: Funnel, limits: SearchLimits
-) -> Iterator[KernelGraph]:
-    before = funnel.counts["mappings"]
-    input_dims = dim_classes(program).of[: len(program.inputs)]
-    yield from instantiate(structure, accept, funnel, input_dims, limits.candidates)
-    found = funnel.counts["mappings"] - before
-    if any(node.block.loop is not None for node in structure.custom):
-        funnel.count("mappings with a loop", found)
-    if not found:
-        funnel.count("structures without a mapping")
+def _two_kernels(task: Task, limits: SearchLimits, funnel: Funnel, pool: Pool | None) -> Iterator[KernelGraph]:
+    stage, own = Stage(limits, first=True), funnel.part()
+    own.counts["states"] = funnel.counts["states"]  # the limit is one for all
+    groups: dict[tuple[Saved, ...], list[BlockGraph]] = {}
+    for found in walk_of(task, stage, own, pool).results(use_of(task, stage)):
+        groups.setdefault(found.saved, []).append(found.block)
+    funnel.count("first kernels", own.counts["structures"])
+    funnel.counts["states"] = own.counts["states"]
+    funnel.count("saved sets", len(groups))
+    for reason in own.stopped_by:
+        funnel.stop(f"first kernels: {reason}")
+    for what in own.left:
+        funnel.leave(f"first kernels: {what}")
+    if not funnel.complete:
+        return
+    sets = [(saved, tuple(first)) for saved, first in groups.items()]
+    parts = None if pool is None else parts_of_sets(pool, limits, funnel, sets)
+    for number, (saved, first) in enumerate(sets):
+        part = None if parts is None else next(parts, None)
+        if part is not None and funnel.takes(part.funnel, limits):
+            funnel.add(part.funnel)
+            yield from part.found
+        elif funnel.complete:
+            yield from search_set(task, limits, funnel, saved, first)
+        if not funnel.complete:
+            funnel.leave(f"{len(sets) - number} of {len(sets)} saved sets, the first of them perhaps in part")
+            return
+
+
+def walk_of(task: Task, stage: Stage, funnel: Funnel, pool: Pool | None) -> Walk:
+    """The walk of a stage, taking its branches from the pool if there is one."""
+    walk = make_walk(task, stage, funnel)
+    if pool is not None:
+        branches = count_branches(make_walk(task, stage, Funnel()))
+        take_branches(walk, parts_of_branches(pool, stage, funnel, branches))
+    return walk

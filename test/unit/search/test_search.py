@@ -138,7 +138,8 @@ def test_time_limit_uses_the_given_clock() -> None:
     limits = SearchLimits(seconds=3)
     list(search(program, limits, funnel, lambda g, d: refuter.refute_alone(g, d) is None, lambda: next(ticks)))
     assert funnel.stopped_by == ["time limit of 3 s"]
-    assert funnel.counts["structures"] == 4  # the clock is read once at the start and once for each structure
+    assert 1 <= funnel.counts["structures"] <= 4  # the clock is read at the start, at each structure, and now and then
+    assert any("load set" in what for what in funnel.left)
 
 
 def test_recorded_equalities_are_those_of_dimension_matching() -> None:
