@@ -41,16 +41,26 @@ REDUCTIONS = ("Sum", "ReduceMax", "ReduceMin")
 PARALLEL = ("Part", "Comb", "Red", "RedMax", "RedMin", "Repl", "Unrepl")
 
 
+MAX_DEPTH = 200
+
+
 class Term:
     """A term. Only :class:`Terms` makes them, so identity is equality."""
 
-    __slots__ = ("attrs", "operands", "symbol")
+    __slots__ = ("attrs", "depth", "operands", "symbol")
 
     def __init__(self, symbol: str, operands: tuple[Term, ...], attrs: tuple[Attr, ...]) -> None:
         self.symbol, self.operands, self.attrs = symbol, operands, attrs
+        self.depth: int = 1 + max((o.depth for o in operands), default=0)
 
     def __repr__(self) -> str:
-        return f"{self.symbol}({', '.join([*map(repr, self.operands), *map(str, self.attrs)])})"
+        return self._show(6)
+
+    def _show(self, levels: int) -> str:
+        """As text, but no deeper than some levels: written out, a term can be exponentially larger than it is."""
+        if not levels:
+            return "..."
+        return f"{self.symbol}({', '.join([*(o._show(levels - 1) for o in self.operands), *map(str, self.attrs)])})"
 
 
 class Terms:
@@ -67,6 +77,8 @@ class Terms:
         wanted = [str if kind in "ps" else int for kind in kinds]
         if len(operands) != count or [type(a) for a in attrs] != wanted:
             raise Refused(f"{symbol} takes {count} tensors and {len(kinds)} attributes")
+        if any(o.depth >= MAX_DEPTH for o in operands):
+            raise Refused(f"a term is nested more than {MAX_DEPTH} deep")
         key = (symbol, *map(id, operands), *attrs)
         found = self._made.get(key)
         if found is None:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
+from xdsl.dialects.func import FuncOp
 from xdsl.universe import Universe
 
 from prism_mlir.dialects.sgraph.graph_ops import GraphOp
@@ -46,13 +47,15 @@ def read_problem(source: Path, more: Sequence[Path] = (), function: str | None =
     whose mappings are still symbols.
     """
     module = _read(source)
+    if not any(isinstance(op, FuncOp) for op in module.body.block.ops):  # graphs may implement a function: see below
+        verify_module(module, str(source))
     if not any(isinstance(op, GraphOp) for op in module.body.block.ops) and not more:
         raise InputError(
             "the file holds no sgraph.graph to verify",
             Location(str(source), 1, 1),
             "add one, or name a file that has some with --graph",
         )
-    SgraphImportPass().apply(Context(allow_unregistered=True), module)
+    SgraphImportPass().apply(Context(allow_unregistered=True), module)  # verifies what it leaves
     work = _choose(work_of(module), source, function)
     graphs = [NamedGraph(op.sym_name.data, g, op) for op, g in zip(work.ops, work.graphs, strict=True)]
     for path in more:
@@ -80,9 +83,7 @@ def _read(path: Path) -> ModuleOp:
     for name, dialect in Universe.get_multiverse().all_dialects.items():
         if name != "gpu":  # xDSL's is partial, and refuses upstream's shared-memory arguments
             context.register_dialect(name, dialect)
-    module = read_ir(decode(data, str(path)), str(path), context)
-    verify_module(module, str(path))
-    return module
+    return read_ir(decode(data, str(path)), str(path), context)
 
 
 def _choose(work: Sequence[Work], source: Path, function: str | None) -> Work:
@@ -106,7 +107,9 @@ def _graphs(path: Path) -> list[NamedGraph]:
     from prism_mlir.dialects.sgraph.bridge import ir_to_graph
 
     found: list[NamedGraph] = []
-    for op in _read(path).body.block.ops:
+    module = _read(path)
+    verify_module(module, str(path))
+    for op in module.body.block.ops:
         if isinstance(op, GraphOp):
             with at(op):
                 found.append(NamedGraph(op.sym_name.data, ir_to_graph(op), op))

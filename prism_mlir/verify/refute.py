@@ -14,7 +14,7 @@ from math import prod
 import numpy as np
 
 from prism_mlir.graph.dims import dim_classes, shrink
-from prism_mlir.graph.errors import InputError, PrismError, UnsupportedError
+from prism_mlir.graph.errors import InputError, LimitError, PrismError, UnsupportedError
 from prism_mlir.graph.evaluate import evaluate_graph
 from prism_mlir.graph.fields import Array, PrimeField, Reals
 from prism_mlir.graph.kernel import KernelGraph
@@ -24,6 +24,7 @@ from prism_mlir.verify.fit import Fit, Fitter
 from prism_mlir.verify.verdict import Counterexample
 
 Sizes = tuple[tuple[str, int], ...]
+MAX_REPLAY = 2**24  # elements of a tensor, copies for all parts included
 
 
 def trial_sizes(dims: Sequence[str]) -> tuple[Sizes, ...]:
@@ -88,7 +89,8 @@ class Refuter:
     def replay(self, graph: KernelGraph, found: Counterexample) -> Counterexample | None:
         """The counterexample again, from nothing but its sizes, dims, seed and attempt; ``None`` where program and graph agree.
 
-        Raises :class:`InputError` where it does not belong to this program and graph.
+        Raises :class:`InputError` where it does not belong to this program and graph, :class:`LimitError` where its tensors are
+        larger than any counterexample's.
         """
         try:
             fitted = self._fitter.fit(graph)
@@ -99,7 +101,10 @@ class Refuter:
             return None  # it said that the graph is ill-formed, which it is not
         if {p for p, _ in found.sizes} != set(graph.parallel_dims) or len(found.dims) != len(self._classes.sizes):
             raise InputError("the counterexample is not about this program and graph")
-        run = _Run(found.sizes, found.dims, self._resized(found.dims), fitted.resize(found.dims), found.seed)
+        program = self._resized(found.dims)
+        if max(map(prod, program.shapes)) * prod(n for _, n in found.sizes) > MAX_REPLAY:
+            raise LimitError(f"the counterexample's tensors have more than {MAX_REPLAY} elements")
+        run = _Run(found.sizes, found.dims, program, fitted.resize(found.dims), found.seed)
         return self._run(run, found.attempt, _WatchedField(seed=run.seed))
 
     def refute_alone(self, graph: KernelGraph, dim: str) -> Counterexample | None:
