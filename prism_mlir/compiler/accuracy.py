@@ -6,7 +6,8 @@ Emitted code and source program are both compared with an f64 evaluation of the 
 2. be no worse than the source program itself, at its worst element, up to one rounding of the result and the rounding of
    f32 sums.
 
-The first rule holds where the source overflows or loses everything; the second where the source is exact.
+The first rule holds where the source loses everything; the second where the source is exact. Where the source itself gives
+infinity or NaN, emitted code may too.
 """
 
 from __future__ import annotations
@@ -109,10 +110,12 @@ def compare(
     value, theirs, exact = to_float64(got, dtype), to_float64(source, dtype), reference.exact
     rounded = _rounded(exact, dtype)
     border = _near_overflow(reference, dtype)
-    value = np.where(
-        border & np.isinf(value) & (np.sign(value) == np.sign(exact)), exact, value
-    )  # either side is right
-    rounded = np.where(border, exact, rounded)
+    either_side = border & np.isinf(value) & (np.sign(value) == np.sign(exact))
+    lost_alike = ~np.isfinite(value) & ~np.isfinite(
+        theirs
+    )  # an intermediate result that the source rounds, too, overflowed
+    value = np.where(either_side | lost_alike, exact, value)
+    rounded = np.where(border | lost_alike, exact, rounded)
     finite = np.isfinite(rounded)
     scale = float(np.max(np.abs(exact[finite]), initial=0.0))
     error = _largest(value, exact, finite)

@@ -12,12 +12,15 @@ from dataclasses import dataclass, replace
 from prism_mlir.compiler.discover import Discovery, discover
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.select import Prepare, Selection, check_expressible, select
-from prism_mlir.graph.errors import CodegenError, Location, PrismError
+from prism_mlir.graph.errors import CodegenError, LimitError, Location
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
 from prism_mlir.graph.program import Program
-from prism_mlir.search.partition import Cut, Part, part_of, partition
+from prism_mlir.search.partition import Cut, Part, block_operators, crossing, part_of, partition
+from prism_mlir.tune.roofline import roofline
+from prism_mlir.tune.targets import find_target
 
 Progress = Callable[[str], None]
+WASTEFUL = 3.0  # times the roofline beyond which cutting is tried although the program can be built whole
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,37 +48,68 @@ class BuiltProgram:
 def build_program(
     program: Program, options: CompileOptions, place: Location, prepare: Prepare | None, progress: Progress
 ) -> BuiltProgram:
-    """Build a program, whole where that works. Raises :class:`PrismError` where even single operators cannot be built."""
-    whole = part_of(program, 0, len(program.nodes))
-    whole = replace(whole, program=replace(whole.program, name=program.name))
-    if len(program.nodes) <= options.limits.operators:
-        try:
-            return BuiltProgram((_build(whole, options, place, prepare, progress),), ())
-        except CodegenError as error:
-            if len(program.nodes) == 1:
-                raise
-            progress(f"cutting {program.name}: {error.message}")
-    return _build_cut(program, options, place, prepare, progress)
+    """Build a program, whole where that works and is not far from the roofline; else also in parts, and take what the model
+    finds faster. Raises :class:`CodegenError` where even single operators cannot be built.
+    """
+    parts = _Builder(program, options, place, prepare, progress).build(0, len(program.nodes))
+    bounds = [0]
+    for built in parts:
+        bounds.append(bounds[-1] + len(built.part.program.nodes))
+    return BuiltProgram(parts, tuple(crossing(program, b) for b in bounds[1:-1]))
 
 
-def _build_cut(
-    program: Program, options: CompileOptions, place: Location, prepare: Prepare | None, progress: Progress
-) -> BuiltProgram:
-    operators = options.limits.operators
-    failure: PrismError | None = None
-    while operators >= 2:  # a reduction and its accumulator
-        pieces = partition(program, operators)
-        if len(pieces.parts) > 1:
+@dataclass(frozen=True, slots=True)
+class _Builder:
+    """Builds runs of a program's operators, each in as many parts as is best for it."""
+
+    program: Program
+    options: CompileOptions
+    place: Location
+    prepare: Prepare | None
+    progress: Progress
+
+    def build(self, first: int, last: int) -> tuple[BuiltPart, ...]:
+        """Parts for operators ``first .. last - 1``."""
+        part = part_of(self.program, first, last)
+        if last - first == len(self.program.nodes):
+            part = replace(part, program=replace(part.program, name=self.program.name))
+        whole: tuple[BuiltPart, ...] = ()
+        if last - first <= self.options.limits.operators:
             try:
-                parts = tuple(_build(p, options, place, prepare, progress) for p in pieces.parts)
-                return BuiltProgram(parts, pieces.cuts)
+                whole = (_build(part, self.options, self.place, self.prepare, self.progress),)
             except CodegenError as error:
-                failure = error
-                progress(f"cutting finer: {error.message}")
-        operators -= max(1, operators // 3)
-    limit = options.limits.operators
-    few = f"no proved graph for '{program.name}' with at most {limit} operators a block, whole or in parts"
-    raise failure or CodegenError(few, place, "raise the limit (--limit operators=N)")
+                if last - first == 1:
+                    raise
+                self.progress(f"cutting {part.program.name}: {error.message}")
+        floor = roofline(part.program, find_target(self.options.target)).total_us
+        if whole and (last - first == 1 or model_us(whole) <= WASTEFUL * floor):
+            return whole
+        try:
+            pieces = self._pieces(first, last)
+        except CodegenError:
+            if not whole:
+                raise
+            return whole
+        return min((parts for parts in (whole, pieces) if parts), key=model_us)
+
+    def _pieces(self, first: int, last: int) -> tuple[BuiltPart, ...]:
+        program = part_of(self.program, first, last).program
+        limit = min(self.options.limits.operators, block_operators(program, 0, len(program.nodes)) - 1)
+        try:
+            found = partition(program, limit)
+        except LimitError as error:
+            few = f"no proved graph for '{program.name}' with at most {limit} operators a block: {error.message}"
+            raise CodegenError(few, self.place, "raise the limit (--limit operators=N)") from None
+        parts: list[BuiltPart] = []
+        for piece in found.parts:
+            parts += self.build(first, first + len(piece.program.nodes))
+            first += len(piece.program.nodes)
+        return tuple(parts)
+
+
+def model_us(parts: Sequence[BuiltPart]) -> float:
+    """Modelled time of all parts together, in microseconds."""
+    return sum(p.selection.ranked.cost.total_us for p in parts)
 
 
 def _build(

@@ -56,10 +56,11 @@ def block_operators(program: Program, first: int, last: int) -> int:
 def partition(program: Program, operators: int) -> Partition:
     """The partition into parts of at most ``operators`` block operators that moves the fewest bytes between parts.
 
-    Fewer parts win where bytes are equal. Raises :class:`LimitError` where a single operator exceeds the limit.
+    Where bytes are equal fewer parts win, then later cuts: what is done to a result element by element stays with its producer.
+    Raises :class:`LimitError` where a single operator exceeds the limit.
     """
     count = len(program.nodes)
-    crossing = [_crossing(program, k) for k in range(count + 1)]
+    cuts = [crossing(program, k) for k in range(count + 1)]
     best: list[tuple[int, int, int]] = [(0, 0, 0)]  # bytes, parts, start of the last part; for each prefix
     for last in range(1, count + 1):
         options = []
@@ -67,21 +68,22 @@ def partition(program: Program, operators: int) -> Partition:
             if block_operators(program, first, last) > operators:
                 break
             moved, parts, _ = best[first]
-            options.append((moved + crossing[first].bytes, parts + 1, first))
+            options.append((moved + cuts[first].bytes, parts + 1, -first))
         if not options:
             raise LimitError(
                 f"operator {program.nodes[last - 1].op} alone exceeds the limit of {operators} block operators"
             )
-        best.append(min(options))
+        moved, parts, first = min(options)
+        best.append((moved, parts, -first))
     bounds = [count]
     while bounds[-1] > 0:
         bounds.append(best[bounds[-1]][2])
     bounds.reverse()
     runs = tuple(part_of(program, a, b) for a, b in pairwise(bounds))
-    return Partition(runs, tuple(crossing[b] for b in bounds[1:-1]))
+    return Partition(runs, tuple(cuts[b] for b in bounds[1:-1]))
 
 
-def _crossing(program: Program, after: int) -> Cut:
+def crossing(program: Program, after: int) -> Cut:
     """What lives across the place before node ``after``."""
     if after in (0, len(program.nodes)):
         return Cut(after - 1, (), 0)

@@ -82,6 +82,15 @@ def test_infinite_results_must_be_infinite() -> None:
         assert not compare("t", "o", F16, np.array(wrong, np.float16), right, wanted, 1).ok
 
 
+def test_what_overflows_in_the_source_may_overflow_in_the_emitted_code() -> None:
+    wanted = Reference(np.array([1.0, 1e6]), np.array([0.01, 100.0]))
+    source = np.array([np.nan, np.nan], np.float16)
+    assert compare("t", "o", F16, np.array([np.inf, np.nan], np.float16), source, wanted, 1).ok
+    assert compare("t", "o", F16, np.array([1.0, np.inf], np.float16), source, wanted, 1).ok
+    assert not compare("t", "o", F16, np.array([2.0, np.inf], np.float16), source, wanted, 1).ok  # finite, and wrong
+    assert not compare("t", "o", F16, np.array([1.0, 5.0], np.float16), source, wanted, 1).ok
+
+
 def test_an_element_at_the_edge_of_the_type_may_fall_on_either_side() -> None:
     """65519 rounds to 65504 and 65521 to infinity; with a bound of 4 both are right for 65519, and 60000 is not."""
     wanted = Reference(np.array([65519.0]), np.array([4.0 + 16]))
