@@ -53,9 +53,9 @@ def compiled(tmp_path: Path, operators: int) -> Compilation:
     return compile_file(path, CompileOptions(limits=SearchLimits(operators=operators), samples=300))
 
 
-@pytest.mark.parametrize(("operators", "least"), [(2, 3), (4, 2), (6, 2), (11, 1)])
+@pytest.mark.parametrize(("operators", "least"), [(2, 3), (3, 3), (4, 2), (11, 1)])
 def test_any_limit_gives_a_program_that_runs_clean(tmp_path: Path, operators: int, least: int) -> None:
-    """x.G, x.U, silu, product, .D: 5 operators, 8 with accumulators. A limit of 6 takes two parts, 2 a part for each product."""
+    """x.G, x.U, silu, product, .D: 5 operators, 8 with accumulators. Whole it takes 5 without a loop, so 4 takes several parts."""
     done = compiled(tmp_path, operators)
     parts = done.built.parts
     assert len(parts) >= least
@@ -66,10 +66,14 @@ def test_any_limit_gives_a_program_that_runs_clean(tmp_path: Path, operators: in
 
 
 def test_workspaces_lead_from_part_to_part(tmp_path: Path) -> None:
-    launch = compiled(tmp_path, 6).launch
+    launch = compiled(tmp_path, 4).launch
     written = [{a.index for a in k.arguments if a.role is Role.WORKSPACE} for k in launch.kernels]
     assert written[0] and written[0] & written[1]
-    assert launch.workspace[0] == 8 * 256 * 2  # the hidden layer in f16
+    for kernel in launch.kernels:
+        for a in kernel.arguments:
+            if a.role is Role.WORKSPACE:
+                assert a.shape == (8, 256)
+                assert launch.workspace[a.index] == 8 * 256 * a.dtype.bytes
     assert [a.index for a in launch.kernels[-1].arguments if a.role is Role.OUTPUT] == [0]
     assert {a.index for k in launch.kernels for a in k.arguments if a.role is Role.INPUT} == {0, 1, 2, 3}
     assert len({k.entry for k in launch.kernels}) == len(launch.kernels)
