@@ -47,6 +47,7 @@ class AbstractTarget:
     inputs:    e-class of each program input
     roots:     e-class of each program output
     distance:  for each e-class, the fewest operators that lead from it to an output
+    single:    likewise, the fewest operators of one operand (those of two operands join tiles, and are counted by them)
     saturated: whether saturation finished; where it did not, the tables are too small and must not prune
     above, pairs: look-up tables, see :meth:`on_one` and :meth:`on_two`
     """
@@ -59,6 +60,7 @@ class AbstractTarget:
 
     above: dict[int, dict[Label, int]]
     pairs: dict[tuple[int, int], dict[str, int]]
+    single: dict[int, int] = field(default_factory=dict)
     _support: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @property
@@ -125,7 +127,8 @@ def abstract_target(program: Program, max_nodes: int = MAX_NODES) -> AbstractTar
     roots = tuple(graph.find(values[o.value]) for o in program.outputs)
     distance = _distances(graph, roots)
     above, pairs = _tables(graph, distance)
-    return AbstractTarget(graph, inputs, roots, distance, saturated, above, pairs)
+    single = _distances(graph, roots, join=0)
+    return AbstractTarget(graph, inputs, roots, distance, saturated, above, pairs, single)
 
 
 def _supports(graph: EGraph) -> dict[int, frozenset[int]]:
@@ -208,7 +211,9 @@ def _rules(ambiguous: frozenset[int]):  # type: ignore[no-untyped-def]
     def _keep(graph: EGraph, node: ENode, c: int) -> None:
         mask, a = node.children
         for inner in graph.nodes_of(a):
-            if inner.label[0] == "sum" and independent(graph, mask, inner.label[1]):  # keep(m, sum(p)) = sum(keep(m, p))
+            if inner.label[0] == "sum" and independent(
+                graph, mask, inner.label[1]
+            ):  # keep(m, sum(p)) = sum(keep(m, p))
                 equal(graph, c, inner.label, graph.add(node.label, mask, inner.children[0]))
 
     def _commute(graph: EGraph, node: ENode, c: int) -> None:
@@ -283,17 +288,20 @@ def _rules(ambiguous: frozenset[int]):  # type: ignore[no-untyped-def]
     return apply
 
 
-def _distances(graph: EGraph, roots: tuple[int, ...]) -> dict[int, int]:
-    """Fewest operators from each class up to a root, a matmul (sum of a product) counting as one."""
+def _distances(graph: EGraph, roots: tuple[int, ...], join: int = 1) -> dict[int, int]:
+    """Fewest operators from each class up to a root, a matmul (sum of a product) counting as one.
+
+    join: what an operator of two operands counts
+    """
     above: dict[int, list[tuple[int, int]]] = {}  # child class -> (parent class, operators)
     for node, c in graph.table.items():
         for child in node.children:
-            above.setdefault(c, []).append((child, 1))
+            above.setdefault(c, []).append((child, 1 if len(node.children) == 1 else join))
         if node.label[0] == "sum":
             for inner in graph.nodes_of(node.children[0]):
                 if inner.label == ("mul",):
                     for child in inner.children:
-                        above.setdefault(c, []).append((child, 1))
+                        above.setdefault(c, []).append((child, join))
     distance = dict.fromkeys(roots, 0)
     queue = deque(roots)
     while queue:

@@ -40,6 +40,7 @@ class Tile:
     dims: Dims
     stage: Stage
     needs: int  # operators that lead from here to an output, at least
+    single: int  # those of one operand among them, accumulators included, at least
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,8 +189,9 @@ class Generator:
         key = (expr, dims, stage)
         tile = self._tiles.get(key)
         if tile is None:
-            needs = self.target.distance.get(expr, _NEVER) + (stage is Stage.BODY)
-            tile = self._tiles[key] = Tile(expr, dims, stage, needs)
+            leave = stage is Stage.BODY  # an accumulator
+            needs, single = self.target.distance.get(expr, _NEVER) + leave, self.target.single.get(expr, 0) + leave
+            tile = self._tiles[key] = Tile(expr, dims, stage, needs, single)
         return tile
 
     def _class_of(self, dim: DimClass) -> DimClass:
@@ -315,12 +317,15 @@ class Generator:
             yield self.matmul, self._tile(product, dims, stage)
 
     def _can_finish(self, state: _State, left: int) -> bool:
-        """A lower bound on the operators still needed: joining open tiles, leaving the loop, reaching an output."""
+        """A lower bound on the operators still needed: of two operands to join open tiles, of one on the way to an output."""
         open_tiles = [tile for tile, uses in zip(state.tiles, state.uses, strict=True) if not uses]
+        if not open_tiles:
+            return True
         joins = max(0, len(open_tiles) - len(self.goals))
-        if joins >= left and (joins > left or any(tile.stage is Stage.BODY for tile in open_tiles)):
-            return False
-        return max([tile.needs for tile in open_tiles], default=0) <= left
+        return (
+            joins + max([tile.single for tile in open_tiles]) <= left
+            and max([tile.needs for tile in open_tiles]) <= left
+        )
 
     def _finish(self, state: _State) -> KernelGraph | None:
         """The finished graph, if every output of the program is there and nothing else is left open."""
