@@ -111,9 +111,9 @@ def compare(
     rounded = _rounded(exact, dtype)
     border = _near_overflow(reference, dtype)
     either_side = border & np.isinf(value) & (np.sign(value) == np.sign(exact))
-    lost_alike = ~np.isfinite(value) & ~np.isfinite(
-        theirs
-    )  # an intermediate result that the source rounds, too, overflowed
+    # an intermediate result, which the source rounds, overflowed there
+    overflowed = ~np.isfinite(theirs) & ~_same_kind(theirs, rounded)
+    lost_alike = ~np.isfinite(value) & overflowed
     value = np.where(either_side | lost_alike, exact, value)
     rounded = np.where(border | lost_alike, exact, rounded)
     finite = np.isfinite(rounded)

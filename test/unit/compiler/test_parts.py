@@ -55,7 +55,7 @@ def compiled(tmp_path: Path, operators: int) -> Compilation:
 
 @pytest.mark.parametrize(("operators", "least"), [(2, 3), (3, 3), (4, 2), (11, 1)])
 def test_any_limit_gives_a_program_that_runs_clean(tmp_path: Path, operators: int, least: int) -> None:
-    """x.G, x.U, silu, product, .D: 5 operators, 8 with accumulators. Whole it takes 5 without a loop, so 4 takes several parts."""
+    """x.G, x.U, silu, product, .D: 5 operators, 8 with accumulators. Whole it takes 5 without a loop, so 4 takes two parts."""
     done = compiled(tmp_path, operators)
     parts = done.built.parts
     assert len(parts) >= least
