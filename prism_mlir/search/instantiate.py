@@ -58,7 +58,7 @@ def instantiate(
             funnel.stop(f"candidates limit of {max_candidates}")
             return
         funnel.count("mappings")
-        yield _with_cuts(graph, node, space, [c for c in grid if c], loop)
+        yield with_cuts(graph, node, space, [c for c in grid if c], loop)
 
 
 def _survives(
@@ -66,16 +66,14 @@ def _survives(
 ) -> bool:
     funnel.count("cuts tested alone")
     is_loop = dim == node.block.loop
-    alone = _with_cuts(graph, node, space, [] if is_loop else [cut], cut if is_loop else ())
+    alone = with_cuts(graph, node, space, [] if is_loop else [cut], cut if is_loop else ())
     if accept(alone, dim):
         return True
     funnel.count("cuts refuted alone")
     return False
 
 
-def _with_cuts(
-    graph: KernelGraph, node: CustomNode, space: MappingSpace, grid: Sequence[Cut], loop: Cut
-) -> KernelGraph:
+def with_cuts(graph: KernelGraph, node: CustomNode, space: MappingSpace, grid: Sequence[Cut], loop: Cut) -> KernelGraph:
     block: BlockGraph = replace(node.block, grid=GRID_NAMES[: len(grid)])
     custom = replace(node, block=block, mapping=to_mapping(space, grid, loop))
     return replace(graph, nodes=tuple(custom if n is node else n for n in graph.nodes))
