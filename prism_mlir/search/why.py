@@ -204,30 +204,33 @@ class _Follower:
         """The tile of node ``k``, as the generator finds it."""
         node, name = found.nodes[k], f"{what}{_name(found, k)}"
         tiles = [state.tiles[v] for v in node.operands]
-        moves: Sequence[Found] = ()
-        if tiles:
-            moves = generator._on_one(tiles[0]) if len(tiles) == 1 else generator._on_two(tiles[0], tiles[1])
-        for choice, tile in moves:
+        rejected: list[str] = []
+        for choice, tile in self._results(generator, tiles, rejected):
             if choice.op == node.op:
                 return tile
         known = [c.op for c in (*generator.unaries, *generator.binaries, *generator.reductions, *generator.transposes)]
         known += [c.op for c in generator.accums] + ([generator.matmul.op] if generator.matmul else [])
         if node.op not in known:
             raise _Reject("vocabulary", f"{name} is no operator that the program suggests")
-        if len(tiles) == 2:
-            self._refuse_pair(generator, node.op, tiles[0], tiles[1], name)
-        raise _Reject("subexpression", f"{name} is no subexpression of the program")
-
-    def _refuse_pair(self, generator: Generator, op: object, left: Tile, right: Tile, name: str) -> None:
-        rejected: list[str] = []
-        for _ in generator._binary_results(left, right, rejected):
-            pass
         if "rejected: inside and after the loop" in rejected:
             raise _Reject("stages", f"{name} mixes a tile of the loop body with one that exists after the loop")
-        expression = generator.target.on_two(left.expr, right.expr)
-        label = "mul" if isinstance(op, Op) and op.kind is Kind.MATMUL else getattr(op, "name", "")
-        if label in expression and "rejected: dims do not match" in rejected:
+        if "rejected: dims do not match" in rejected and self._is_pair(generator, node.op, tiles):
             raise _Reject("dims", f"dims of {name} do not match")
+        raise _Reject("subexpression", f"{name} is no subexpression of the program")
+
+    def _results(self, generator: Generator, tiles: Sequence[Tile], rejected: list[str]) -> Sequence[Found]:
+        match tiles:
+            case [one]:
+                return generator._on_one(one)
+            case [left, right]:
+                return list(generator._binary_results(left, right, rejected))
+            case _:
+                return ()
+
+    def _is_pair(self, generator: Generator, op: object, tiles: Sequence[Tile]) -> bool:
+        """Whether an operator on two tiles is a subexpression, if their dims are left out of account."""
+        label = "mul" if isinstance(op, Op) and op.kind is Kind.MATMUL else getattr(op, "name", "")
+        return label in generator.target.on_two(tiles[0].expr, tiles[1].expr)
 
     def _finish(self, generator: Generator, state: _State, found: Ordered, what: str) -> KernelGraph:
         before = generator.funnel.counts["rejected: same as a load inside the loop"]
