@@ -89,8 +89,16 @@ class Replay:
             case "alike":
                 first, second = (self._type(self._build(x, filled)).shape for x in arguments)
                 return first == second
+            case "flat":
+                d, tall = _attr(arguments[1], filled), self._type(self._build(arguments[2], filled)).shape
+                flat = self._type(self._build(arguments[0], filled)).shape
+                return isinstance(d, int) and 0 <= d < len(tall) and flat == (*tall[:d], ONE, *tall[d + 1 :])
             case "one":
                 return self._size(arguments[0], arguments[1], filled) == ONE
+            case "flat":
+                first, second = (self._type(self._build(x, filled)).shape for x in (arguments[0], arguments[2]))
+                d = _attr(arguments[1], filled)
+                return isinstance(d, int) and 0 <= d < len(second) and first == (*second[:d], ONE, *second[d + 1 :])
             case "same":
                 return self._size(arguments[0], arguments[2], filled) == self._size(arguments[1], arguments[2], filled)
         values = [_attr(a, filled) for a in arguments]
