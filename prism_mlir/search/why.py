@@ -307,6 +307,9 @@ class _Follower:
         left = ordered(first.block, first.operands)
         one = FirstKernel(self.program, self.limits, Funnel(), target=self.target)
         made = one.structure_of(self._follow_block(one, left, "first kernel: "))
+        if sorted(left.outputs) != sorted(made.block.outputs):
+            saved = ", ".join(_name(left, k) for k in made.block.outputs)
+            raise _Reject("outputs", f"first kernel: the search saves what the kernel itself does not use, {saved}")
         order = _output_order(left, made.block)
         count = len(self.graph.inputs)
         number = {count + o: count + k for k, o in enumerate(order)} | {v: v for v in range(count)}
