@@ -19,10 +19,18 @@ ALL_RULES: tuple[Rule, ...] = (*ALGEBRA_RULES, *PARALLEL_RULES, *REDUCTION_RULES
 SPLITS: tuple[Parallelized, ...] = (*ELEMENTWISE, *CONTRACTIONS)
 """The axioms about how operators split over a parallel dim, from which most of the rules are derived."""
 
-DEFAULT_GROUPS = ("core", "commute", "commutativity", "mul-associativity", "add-associativity", "fractions")
+DEFAULT_GROUPS = (
+    "core",
+    "commute",
+    "commutativity",
+    "mul-associativity",
+    "add-associativity",
+    "fractions",
+    "factoring",
+)
 """On by default: what the paper lists, and the arithmetic that search itself assumes when it prunes (abstract expressions):
-add and mul commute and associate, and quotients are rearranged. Off: max and min associativity, distributivity, and laws of
-known functions (``exp``, ``square``, ``twice``), which exact evaluation cannot see."""
+add and mul commute and associate, quotients are rearranged, and common factors taken out of sums (which only ever makes terms
+smaller). Off: max and min associativity, the other direction of distributivity, and laws of known functions (``exp``, ``square``, ``twice``), which exact evaluation cannot see."""
 
 
 def select(groups: Iterable[str] = DEFAULT_GROUPS) -> tuple[Rule, ...]:

@@ -5,6 +5,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from prism_mlir.verify.axioms_parallel import PAPER
 from prism_mlir.verify.rule import Rule
 
@@ -42,6 +44,26 @@ def _matmul() -> list[Rule]:
                 ("alike b c",),
             ),
         ]
+        for thin, thick in (("a", "b"), ("b", "a")):
+            rules += [
+                Rule(
+                    f"matmul-{name}-row-{thin}",
+                    f"(Matmul ({op} a b) c row col)",
+                    f"({op} {whole[0]} {whole[1]})",
+                    "ours: a row added to every row",
+                    (f"flat {thin} row {thick}",),
+                ),
+            ]
+        for thin, thick in (("b", "c"), ("c", "b")):
+            rules += [
+                Rule(
+                    f"matmul-{name}-column-{thin}",
+                    f"(Matmul a ({op} b c) row col)",
+                    f"({op} {right[0]} {right[1]})",
+                    "ours: a column added to every column",
+                    (f"flat {thin} col {thick}",),
+                ),
+            ]
     for op, what in (("Mul", "mul"), ("Div", "div denominator")):
         name, moved = op.lower(), f"({op} (Matmul a b row col) v)"
         rules += [
@@ -124,7 +146,7 @@ def _arithmetic() -> list[Rule]:
         over_div = Rule(
             f"div-over-{n}", f"(Div ({op} a b) c)", f"({op} (Div a c) (Div b c))", ours, group="distributivity"
         )
-        rules += [*_both(over_mul), *_both(over_div)]
+        rules += [over_mul, over_div, *(replace(r.reverse, group="factoring") for r in (over_mul, over_div))]
     rules += _real()
     return rules
 

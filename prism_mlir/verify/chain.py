@@ -141,6 +141,8 @@ class _Matcher:
         match name:
             case "one":
                 return self._size(values[0], values[1]) == 1
+            case "flat":
+                return self._is_flat(values[0], values[1], values[2])
             case "same":
                 return self._size(values[0], values[2]) == self._size(values[1], values[2])
             case "differ":
@@ -150,6 +152,11 @@ class _Matcher:
             case "moves":
                 return _moves(str(values[0]), values[1], arguments[2], bound)
         raise ValueError(f"unknown precondition '{name}'")
+
+    def _is_flat(self, name: int | Attr | None, d: int | Attr | None, other: int | Attr | None) -> bool:
+        assert isinstance(name, int) and isinstance(d, int) and isinstance(other, int)
+        flat, shape = self.graph.type_of(name).shape, self.graph.type_of(other).shape
+        return d < len(shape) and flat == (*shape[:d], 1, *shape[d + 1 :])
 
     def _size(self, name: int | Attr | None, d: int | Attr | None) -> int | None:
         assert isinstance(name, int) and isinstance(d, int)

@@ -208,6 +208,9 @@ def _condition(text: str, k: int) -> list[str]:
             return [f"(= s{k} (shape {a}))", f"(= r{k} (shape {b}))", same]
         case "alike":
             return [f"(= s{k} (shape {shown[0]}))", f"(= s{k} (shape {shown[1]}))"]
+        case "flat":
+            v, d, t = shown
+            return [f"(= s{k} (shape {v}))", f"(= r{k} (shape {t}))", f"(= s{k} (vec-set r{k} (+ {d} 1) 1))"]
         case "differ":
             return [f"(!= {shown[0]} {shown[1]})"]
         case "below":

@@ -6,6 +6,7 @@ What a variable stands for (tensor, data dim, parallel dim, text) follows from w
 ==================  ==================================================================================
 ``one v d``         dim ``d`` of ``v`` has size 1
 ``same a b d``      dim ``d`` of ``a`` and of ``b`` have the same size
+``flat v d t``      ``v`` has the shape of ``t``, but size 1 along dim ``d``
 ``alike X Y``       patterns ``X`` and ``Y`` have the same shape
 ``differ d k``      two data dims, or two parallel dims, are not the same
 ``below d k``       data dim ``d`` comes before ``k``

@@ -180,6 +180,10 @@ def _holds(case: Case, condition: str, types) -> bool:
         d = case.atom(arguments[2])
         a, b = (types[case.tensors[x]].shape[d] for x in arguments[:2])
         return a == b
+    if name == "flat":
+        d = case.atom(arguments[1])
+        flat, shape = (types[case.tensors[arguments[k]]].shape for k in (0, 2))
+        return flat == (*shape[:d], 1, *shape[d + 1 :])
     values = [case.atom(x) for x in arguments]
     if name == "differ":
         return values[0] != values[1]

@@ -130,7 +130,7 @@ def test_rules_are_well_formed():
         conditions = [split_condition(c) for c in rule.when]
         known |= {str(args[2]): Sort.DIM for name, args in conditions if name == "moves"}
         assert set(variables(parse_pattern(rule.right))) <= set(known), rule.name
-        assert {name for name, _ in conditions} <= {"one", "same", "alike", "differ", "below", "moves"}
+        assert {name for name, _ in conditions} <= {"one", "same", "flat", "alike", "differ", "below", "moves"}
         assert rule.source and (rule.concludes is None) == (rule.over == "")
 
 
