@@ -30,7 +30,8 @@ DEFAULT_GROUPS = (
 )
 """On by default: what the paper lists, and the arithmetic that search itself assumes when it prunes (abstract expressions):
 add and mul commute and associate, quotients are rearranged, and common factors taken out of sums (which only ever makes terms
-smaller). Off: max and min associativity, the other direction of distributivity, and laws of known functions (``exp``, ``square``, ``twice``), which exact evaluation cannot see."""
+smaller). Off: max and min associativity, the other direction of distributivity, and laws of known functions (``exp``,
+``square``, ``twice``), which exact evaluation cannot see."""
 
 
 def select(groups: Iterable[str] = DEFAULT_GROUPS) -> tuple[Rule, ...]:
