@@ -1,4 +1,18 @@
-"""Check a certificate: is it about this program and these graphs, and is what it says true?"""
+"""Check a certificate: is it about this program and these graphs, and is what it says true?
+
+A certificate is a JSON object::
+
+    format   "prism certificate 1"
+    program  what is computed: inputs (shapes), nodes (operator, operands, attributes), outputs (values); see ``model``
+    axioms   groups, and the hash that names the axioms in them
+    graphs   for each graph its name, its fingerprint, the graph (kernels, maps), and
+
+             chain     terms: rows [symbol, operand rows, attributes]; outputs: for each output the steps that turn the program's
+                       term into the graph's: rule, forward (left to right), at (operand positions from the root), with (what
+                       the rule's variables stand for; tensors are rows of terms). null where no chain was recovered
+             no_chain  why there is none
+             evidence  prime, sizes and seeds of the trials in exact arithmetic, and the bound on their error (log10)
+"""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ import numpy as np
 from prism_mlir.certify.encode import encode_graph, encode_tiles, encode_values
 from prism_mlir.certify.exact import PRIME, Differs, DividesByZero, draw, run_graph, run_program
 from prism_mlir.certify.model import Block, Graph, Node, Program
-from prism_mlir.certify.sizes import Refused, Size, Type
+from prism_mlir.certify.sizes import Disagrees, Refused, Size, Type
 from prism_mlir.certify.terms import Term, Terms
 from prism_mlir.certify.typing import Dims, Typer
 
@@ -131,10 +131,10 @@ class Tester:
             except DividesByZero:
                 continue
             except Differs as error:
-                raise Refused(f"{error} at sizes {sizes}") from None
+                raise Disagrees(f"{error} at sizes {sizes}") from None
             for k, (a, b) in enumerate(zip(expected, got, strict=True)):
                 if a.shape != b.shape or not np.array_equal(a, b):
-                    raise Refused(f"output {k} differs from the program's at sizes {sizes}, seed {seed}")
+                    raise Disagrees(f"output {k} differs from the program's at sizes {sizes}, seed {seed}")
             return
         raise Refused(f"no inputs found that divide by nothing but non-zero numbers, at sizes {sizes}")
 

@@ -17,6 +17,10 @@ class Refused(InputError):
     """A certificate, or what it is about, that the checker does not accept."""
 
 
+class Disagrees(Refused):
+    """A graph and its program have different values."""
+
+
 @dataclass(frozen=True, slots=True)
 class Size:
     """A dim: the program's dims it is the product of, and powers of parallel sizes. ``ONE`` is the static size 1."""

@@ -7,11 +7,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from prism_mlir.certify.check import FORMAT, evidence_for
-from prism_mlir.certify.sizes import Refused
+from prism_mlir.certify.sizes import Disagrees, Refused
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.verify.axioms import axiom_hash, select
 from prism_mlir.verify.explain import explain, graph_data, program_data
+from prism_mlir.verify.verdict import SoundnessError
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,6 +32,8 @@ def certify(
     """Chain and evidence for proved graphs, under the named groups of axioms.
 
     A graph gets exact arithmetic at many sizes with its error bound, and its chain where one can be recovered within the limits.
+
+    Raises :class:`SoundnessError` where the checker's arithmetic contradicts a proof under axioms that are exact.
     """
     axioms, whole = select(groups), program_data(program)
     found: list[Certified] = []
@@ -42,6 +45,10 @@ def certify(
         try:
             row["evidence"] = evidence_for(whole, data, seed=seed).to_dict()
         except Refused as error:  # arithmetic knows nothing about exp, and the axioms may
+            if isinstance(error, Disagrees) and all(r.exact for r in axioms):
+                raise SoundnessError(
+                    f"@{name} was proved, but {error.message}; this is a bug in the verifier"
+                ) from error
             row["evidence"] = {"none": error.message}
         steps = None if why.data is None else why.steps
         found.append(Certified(name, row, steps, why.rules, why.reason))

@@ -107,8 +107,9 @@ class _Writer:
 
 
 def program_data(program: Program) -> dict[str, Any]:
-    """A program as JSON-able data: what it computes, without names and element types."""
+    """A program as JSON-able data: what it computes; the fingerprint covers element types and views of arguments too."""
     return {
+        "fingerprint": program.fingerprint,
         "inputs": [{"shape": list(i.shape)} for i in program.inputs],
         "nodes": [{**_op_data(n.op), "operands": list(n.operands)} for n in program.nodes],
         "outputs": [o.value for o in program.outputs],

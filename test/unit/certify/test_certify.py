@@ -25,6 +25,7 @@ from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.ops import MATMUL, MUL, sum_, transpose, unary
 from prism_mlir.verify.axioms import ALL_RULES, DEFAULT, DEFAULT_GROUPS, axiom_hash, axiom_lines
 from prism_mlir.verify.explain import graph_data, program_data
+from prism_mlir.verify.verdict import SoundnessError
 
 FIGURE_1 = examples.softmax_matmul()
 
@@ -187,6 +188,14 @@ def test_without_a_chain_the_certificate_says_so_and_carries_evidence():
     (found,) = check_certificate(whole, program, graphs)
     assert found.chain is None and found.note == "stopped after 20 s"
     assert found.evidence is not None and found.evidence.log10_bound is not None and found.evidence.log10_bound < -100
+
+
+def test_a_proof_that_arithmetic_contradicts_is_an_alarm():
+    """Written for a graph that is wrong, as if the prover had proved it."""
+    block = next(examples.softmax_matmul_block().custom).block
+    graph = custom(FIGURE_1, [(n.op, n.operands) for n in block.nodes], Mapping(((-1,), (-1,)), (1, 0), ((0,),)))
+    with pytest.raises(SoundnessError, match="@g was proved, but"):
+        certify(FIGURE_1, {"g": graph}, DEFAULT_GROUPS)
 
 
 def test_rules_about_known_functions_are_followed_but_not_computed():
