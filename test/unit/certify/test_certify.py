@@ -24,7 +24,7 @@ from prism_mlir.graph.block import Accum, Load
 from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.ops import MATMUL, MUL, sum_, transpose, unary
 from prism_mlir.verify.axioms import ALL_RULES, DEFAULT, DEFAULT_GROUPS, axiom_hash, axiom_lines
-from prism_mlir.verify.explain import graph_data, program_data
+from prism_mlir.verify.explain import explain, graph_data, program_data
 from prism_mlir.verify.verdict import SoundnessError
 
 FIGURE_1 = examples.softmax_matmul()
@@ -163,12 +163,10 @@ def test_random_changes_to_a_chain_are_refused():
 def test_arithmetic_refuses_wrong_graphs_without_a_chain(mapping):
     block = next(examples.softmax_matmul_block().custom).block
     graph = custom(FIGURE_1, [(n.op, n.operands) for n in block.nodes], mapping)
-    whole, program, graphs = written(FIGURE_1, {"g": graph})
-    assert (
-        whole["graphs"][0]["chain"] is None
-        and whole["graphs"][0]["no_chain"]
-        and "none" in whole["graphs"][0]["evidence"]
-    )
+    assert explain(FIGURE_1, graph).data is None
+    whole, program, graphs = written(FIGURE_1, {"g": examples.softmax_matmul_block()})
+    graphs["g"] = json.loads(json.dumps(graph_data(graph)))
+    whole["graphs"][0].update(chain=None, graph=graphs["g"])
     with pytest.raises(Refused, match="@g: "):
         check_certificate(whole, program, graphs)
 
@@ -193,7 +191,7 @@ def test_without_a_chain_the_certificate_says_so_and_carries_evidence():
 def test_a_proof_that_arithmetic_contradicts_is_an_alarm():
     """Written for a graph that is wrong, as if the prover had proved it."""
     block = next(examples.softmax_matmul_block().custom).block
-    graph = custom(FIGURE_1, [(n.op, n.operands) for n in block.nodes], Mapping(((-1,), (-1,)), (1, 0), ((0,),)))
+    graph = custom(FIGURE_1, [(n.op, n.operands) for n in block.nodes], Mapping(((1,), (0,)), (-1, -1), ((-1,),)))
     with pytest.raises(SoundnessError, match="@g was proved, but"):
         certify(FIGURE_1, {"g": graph}, DEFAULT_GROUPS)
 
