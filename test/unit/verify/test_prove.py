@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
+import numpy as np
 import pytest
 from candidates import PROGRAMS, STRUCTURES, all_candidates, build, mapping_space
 
@@ -11,13 +13,15 @@ from prism_mlir.graph import examples
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, TensorType
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import PrismError
+from prism_mlir.graph.fields import PrimeField
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode, program_types
 from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.ops import DIV, MATMUL, MUL, SUB, reduce_max, reshape, sum_, transpose, unary
 from prism_mlir.graph.program import Program
 from prism_mlir.verify.axioms import DEFAULT, DEFAULT_GROUPS, select
+from prism_mlir.verify.chain import find_chain
 from prism_mlir.verify.egglog_backend import ProofGraph, Sizes
-from prism_mlir.verify.expr import term
+from prism_mlir.verify.expr import TileType, evaluate_exprs, term
 from prism_mlir.verify.prove import NOT_CONNECTED, ProofLimits, prove
 from prism_mlir.verify.refute import Refuter
 from prism_mlir.verify.rule import Rule, parse_pattern
@@ -117,6 +121,35 @@ def test_compound_sums_hold_at_any_depth_only_over_the_right_parts():
     for _ in range(8):
         graph.step()
     assert graph.proved() == {(0, 0)}
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_compound_sums_with_up_to_four_parallel_dims(seed):
+    """The paper's schemata for any number of parallel dims: cut a dim several times, sum and undo the cuts in any order, by
+    concatenation or by adding up; summed in the end it is the sum. Truth is by evaluation, proof by one rule a level."""
+    rng = np.random.default_rng(seed)
+    dims = ["p", "q", "r", "s"][: 1 + seed % 4]
+    count = dict(zip(dims, (2, 3, 5, 7), strict=False))
+    x = term("Var", (), (0,))
+    tile = x
+    for p in dims:
+        tile = term("Part", [tile], (1, p))
+    for p in (dims[int(k)] for k in rng.permutation(len(dims))):
+        if rng.integers(3) == 0:
+            tile = term("Sum", [tile], (1,))
+        tile = term("Comb", [tile], (1, p)) if rng.integers(2) else term("Red", [tile], (p,))
+    left, right = term("Sum", [tile], (1,)), term("Sum", [x], (1,))
+    domain, size = PrimeField(), 2 * prod(count.values())
+    values = rng.integers(1, domain.p, (*(1,) * len(dims), 2, size))
+    a, b = evaluate_exprs([left, right], [(TileType((2, size)), values)], count, domain)
+    assert np.array_equal(a, b)
+    chain = find_chain([right], [left], [TileType((2, size))], count, DEFAULT)
+    assert chain.steps is not None, chain.reason
+    graph = ProofGraph(DEFAULT, Sizes(count, ((11, 13 * prod(count.values())),)))
+    graph.load([right], {0: [left]})
+    while graph.step().changed:
+        pass
+    assert (0, 0) in graph.proved()
 
 
 # --- Workloads ---------------------------------------------------------------------------------------------------------
