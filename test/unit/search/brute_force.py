@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Mapping
 
 from prism_mlir.graph.examples import build_program
-from prism_mlir.graph.ops import ADD, DIV, MATMUL, MUL, sum_, unary
+from prism_mlir.graph.ops import ADD, DIV, MATMUL, MUL, keep, reduce_min, sum_, unary
 from prism_mlir.graph.program import Program
 from prism_mlir.search.abstract import AbstractTarget, abstract_target
 
@@ -50,4 +50,11 @@ SMALL = [
         ),
         5,
     ),
+]
+
+# Here masking twice is masking once, a law the axioms leave out: brute force finds such graphs right, and nobody proves them.
+MASKED = [
+    (build_program("masked", {"m": (1, 12), "X": (8, 12)}, [(keep(0.0), (0, 1)), (sum_(1), (2,))]), 4),
+    (build_program("masked rows", {"m": (8, 1), "X": (8, 12)}, [(keep(0.0), (0, 1)), (sum_(1), (2,))]), 4),
+    (build_program("hidden", {"m": (8, 12), "X": (8, 12)}, [(keep(-1.0), (0, 1)), (reduce_min(1), (2,))]), 4),
 ]

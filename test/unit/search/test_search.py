@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 import networkx as nx
 import pytest
-from brute_force import SMALL, Unpruned
+from brute_force import MASKED, SMALL, Unpruned
 
 from prism_mlir.graph.block import Load
 from prism_mlir.graph.examples import (
@@ -29,6 +29,7 @@ from prism_mlir.search.instantiate import instantiate
 from prism_mlir.search.limits import Funnel, SearchLimits
 from prism_mlir.search.search import search
 from prism_mlir.verify.refute import Refuter
+from prism_mlir.verify.verify import verify
 
 WORKLOADS: list[Callable[[], Program]] = [rms_norm, rms_norm_mlp, swiglu, attention, qk_attention]
 
@@ -52,6 +53,21 @@ def test_pruning_loses_no_graph(program: Program, operators: int) -> None:
     pruned = accepted(program, limits, abstract_target(program))
     assert pruned
     assert pruned == accepted(program, limits, Unpruned(program))
+
+
+@pytest.mark.parametrize(("program", "operators"), MASKED, ids=[p.name for p, _ in MASKED])
+def test_pruning_loses_no_graph_that_can_be_proved(program: Program, operators: int) -> None:
+    limits, refuter = SearchLimits(operators=operators, grid_dims=1), Refuter(program)
+    proved = []
+    for target in (abstract_target(program), Unpruned(program)):
+        structures = Generator(program, limits, Funnel(), target=target).run()
+        graphs = [
+            g for s in structures for g in instantiate(s, lambda g, d: refuter.refute_alone(g, d) is None, Funnel())
+        ]
+        verdicts = verify(program, graphs, refuter=refuter)
+        proved.append({g.sort_key for g, v in zip(graphs, verdicts, strict=True) if v.proved})
+    assert len(proved[0]) > 1
+    assert proved[0] == proved[1]
 
 
 @pytest.mark.filterwarnings("ignore:The hashes produced for directed graphs")
