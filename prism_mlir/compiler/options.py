@@ -19,6 +19,8 @@ class CompileOptions:
     seed:     of every random choice
     check:    run the emitted code on the PTX machine and compare it with the source
     profile:  let a GPU decide between the best few schedules
+    jobs:     processes to search and prove with; what is found is the same for any number
+    keep_partial: after Ctrl-C in the search, go on with what was proved so far
     """
 
     target: str = "sm_80"
@@ -29,3 +31,5 @@ class CompileOptions:
     seed: int = 0
     check: bool = True
     profile: bool = False
+    jobs: int = 1
+    keep_partial: bool = False

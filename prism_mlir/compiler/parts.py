@@ -115,7 +115,9 @@ def model_us(parts: Sequence[BuiltPart]) -> float:
 def _build(
     part: Part, options: CompileOptions, place: Location, prepare: Prepare | None, progress: Progress
 ) -> BuiltPart:
-    discovery = discover(part.program, options.limits, seed=options.seed, progress=progress)
+    discovery = discover(part.program, options.limits, seed=options.seed, progress=progress, jobs=options.jobs)
+    if discovery.interrupted and not options.keep_partial:
+        raise KeyboardInterrupt
     if not discovery.proved:
         raise CodegenError(nothing_proved(part.program, discovery), place, "raise the limits (--limit operators=N)")
     check_expressible(part.program, place)

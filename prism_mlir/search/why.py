@@ -18,7 +18,7 @@ from prism_mlir.graph.program import Program
 from prism_mlir.search.abstract import AbstractTarget, abstract_target
 from prism_mlir.search.dim_match import match_dims
 from prism_mlir.search.generate import Found, Generator, Tile, _State
-from prism_mlir.search.instantiate import with_cuts
+from prism_mlir.search.instantiate import Accept, instantiate, with_cuts
 from prism_mlir.search.kernel_generate import FirstKernel, PairStructures, Saved, SecondKernel
 from prism_mlir.search.kernel_instantiate import PairInstantiator
 from prism_mlir.search.limits import Funnel, SearchLimits
@@ -112,6 +112,8 @@ class _Follower:
             block, form = None, self._follow_two(customs[0], customs[1])
         if block is not None and customs[0].mapping is not None:
             self._follow_mapping(customs[0], block)
+        elif block is not None:
+            self._follow_structure(block)
         return Reached(form, tuple(dict.fromkeys(self.notes)), self.late)
 
     def _check_interface(self) -> None:
@@ -257,9 +259,8 @@ class _Follower:
         mapping = reordered(node.block, node.mapping, found, _output_order(found, block))
         dims = Generator(self.program, self.limits, Funnel(), target=self.target).input_dims
         space = mapping_space(block, match_dims(block, dims))
-        custom = CustomNode(block, tuple(range(len(block.inputs))))
-        count = len(block.inputs)
-        whole = KernelGraph(block.inputs, (custom,), tuple(count + k for k in range(len(block.outputs))))
+        whole = _kernel(block)
+        (custom,) = whole.custom
         cuts = [self._grid_cut(node.block.grid[g], mapping, g, space) for g in range(len(node.block.grid))]
         used = [(p, c) for p, c in zip(node.block.grid, cuts, strict=True) if c]
         if len(used) > self.limits.grid_dims:
@@ -277,6 +278,26 @@ class _Follower:
             self.notes.append("grid dims that cut nothing are left out")
         if [c for _, c in used] != sorted(c for _, c in used):
             self.notes.append("grid dims are permuted")
+
+    def _follow_structure(self, block: BlockGraph) -> None:
+        """A kernel whose mapping is symbols: is there a mapping?"""
+        refuted: list[str] = []
+        dims = Generator(self.program, self.limits, Funnel(), target=self.target).input_dims
+        if not any(True for _ in instantiate(_kernel(block), self._collecting(refuted), Funnel(), dims)):
+            raise _Reject(
+                "refuted alone", f"the structure is reached, but no mapping of it is right{_example(refuted)}"
+            )
+
+    def _collecting(self, refuted: list[str]) -> Accept:
+        """Accept what is not refuted, and collect what is."""
+
+        def accept(graph: KernelGraph, dim: str) -> bool:
+            reason = self.refute(graph, dim)
+            if reason is not None:
+                refuted.append(f"the cut of {dim}, {_show(graph, dim)}: {reason}" if dim else reason)
+            return reason is None
+
+        return accept
 
     def _grid_cut(self, name: str, mapping: Mapping, g: int, space: MappingSpace) -> Cut:
         rows = (*mapping.imap, *mapping.omap)
@@ -322,29 +343,24 @@ class _Follower:
         expected = tuple(right.outputs[v - results] for v in self.graph.outputs if v >= results)
         _check_outputs(custom.block, expected, right, "second kernel: ")
         form = normal_form(self.graph, order)
-        if first.mapping is not None:
-            self._follow_mappings(made.block, custom.block, made.saved, form)
+        self._follow_mappings(made.block, custom.block, made.saved, None if first.mapping is None else form)
         return form
 
-    def _follow_mappings(self, first: BlockGraph, second: BlockGraph, saved: tuple[Saved, ...], form: Form) -> None:
-        """Mappings of two kernels: those that the search gives this pair, and what it refuted on the way."""
+    def _follow_mappings(
+        self, first: BlockGraph, second: BlockGraph, saved: tuple[Saved, ...], form: Form | None
+    ) -> None:
+        """Mappings of two kernels: is the one with this form among those that the search gives the pair? (``None``: any)"""
         refuted: list[str] = []
-
-        def accept(graph: KernelGraph, dim: str) -> bool:
-            reason = self.refute(graph, dim)
-            if reason is not None:
-                refuted.append(f"{_show(graph, dim)}: {reason}" if dim else reason)
-            return reason is None
-
         pairs = PairStructures(saved, (first,), (second,))
+        accept = self._collecting(refuted)
         found = PairInstantiator(self.program, pairs, accept, self.limits.grid_dims, Funnel()).run()
         forms = [normal_form(g) for g in found]
-        if form in forms:
-            return
         if not forms:
-            why = refuted[0] if refuted else "no mapping is right"
-            raise _Reject("refuted alone", f"no mapping of this pair of kernels is right: {why}")
-        if any(not n.mapping.fmap or max(n.mapping.fmap) < 0 for n in self.graph.custom if n.mapping and n.block.loop):
+            raise _Reject("refuted alone", f"no mapping of this pair of kernels is right{_example(refuted)}")
+        if form is None or form in forms:
+            return
+        mapped = [(n.mapping, n.block) for n in self.graph.custom if n.mapping]
+        if any(block.loop is not None and max(mapping.fmap, default=-1) < 0 for mapping, block in mapped):
             raise _Reject("idle loop", "a loop cuts nothing: every iteration would do the same")
         bad = next((r for n in self.graph.custom for p in n.block.parallel_dims if (r := self._bad_dim(p))), None)
         if bad is not None:
@@ -356,6 +372,16 @@ class _Follower:
     def _bad_dim(self, dim: str) -> str | None:
         reason = self.refute(self.graph, dim)
         return None if reason is None else f"the cut of {dim}, {_show(self.graph, dim)}, is refuted alone: {reason}"
+
+
+def _kernel(block: BlockGraph) -> KernelGraph:
+    count = len(block.inputs)
+    node = CustomNode(block, tuple(range(count)))
+    return KernelGraph(block.inputs, (node,), tuple(count + k for k in range(len(block.outputs))))
+
+
+def _example(refuted: Sequence[str]) -> str:
+    return f": {len(refuted)} cuts are refuted alone, such as {refuted[0]}" if refuted else ""
 
 
 def _rule_of(message: str) -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -13,12 +12,11 @@ import typer
 from rich.console import Console
 
 from prism_mlir import __version__
-from prism_mlir.graph.errors import InputError, PrismError
-from prism_mlir.tools import prism_verify
+from prism_mlir.graph.errors import PrismError
+from prism_mlir.tools import prism_explain, prism_verify, search_options
 
 if TYPE_CHECKING:
     from prism_mlir.codegen.compile import CompiledKernel
-    from prism_mlir.search.limits import SearchLimits
     from prism_mlir.tune.profile import Timer
 
 app = typer.Typer(
@@ -57,12 +55,19 @@ def compile_command(
     ],
     target: Annotated[str, typer.Option(help="Chip: sm_80, sm_86, sm_90, ...")] = "sm_80",
     function: Annotated[str | None, typer.Option(help="Which function, where the module has several.")] = None,
-    limit: Annotated[
-        list[str] | None,
-        typer.Option(
-            help="Limit of the search, NAME=VALUE: operators, grid_dims, states, structures, candidates, seconds."
-        ),
-    ] = None,
+    limit: search_options.Limit = None,
+    time_limit: search_options.TimeLimit = None,
+    max_operators: search_options.MaxOperators = None,
+    max_second_operators: search_options.MaxSecondOperators = None,
+    max_kernels: search_options.MaxKernels = None,
+    max_grid_dims: search_options.MaxGridDims = None,
+    max_states: search_options.MaxStates = None,
+    max_structures: search_options.MaxStructures = None,
+    max_candidates: search_options.MaxCandidates = None,
+    jobs: search_options.Jobs = 1,
+    keep_partial: Annotated[
+        bool, typer.Option("--keep-partial", help="After Ctrl-C in the search, go on with what was proved so far.")
+    ] = False,
     samples: Annotated[int, typer.Option(min=1, help="Schedules to rank, drawn over all proved graphs.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     check: Annotated[bool, typer.Option(help="Run the emitted code on the PTX machine and compare it.")] = True,
@@ -71,6 +76,8 @@ def compile_command(
 ) -> None:
     """Compile a function to checked GPU code.
 
+    Ctrl-C: nothing is written, exit code 1 (see --keep-partial).
+
     Example: prism compile examples/rms_norm.mlir -o out --limit operators=9
     """
     from prism_mlir.compiler.options import CompileOptions
@@ -78,14 +85,27 @@ def compile_command(
     from prism_mlir.tools.emit import render, write_all
     from prism_mlir.tools.summary import print_summary
 
+    limits = search_options.search_limits(
+        limit,
+        seconds=time_limit,
+        operators=max_operators,
+        second_operators=max_second_operators,
+        kernels=max_kernels,
+        grid_dims=max_grid_dims,
+        states=max_states,
+        structures=max_structures,
+        candidates=max_candidates,
+    )
     options = CompileOptions(
         target=target,
-        limits=read_limits(limit or []),
+        limits=limits,
         function=function,
         samples=samples,
         seed=seed,
         check=check,
         profile=profile,
+        jobs=jobs,
+        keep_partial=keep_partial,
     )
     prepare = gpu_timer() if profile else None
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
@@ -94,27 +114,6 @@ def compile_command(
     files = render(done)
     write_all(output, files)
     print_summary(console, done, output, files)
-
-
-def read_limits(pairs: list[str]) -> SearchLimits:
-    """``["operators=9"]`` to :class:`SearchLimits`. Raises :class:`InputError` with the names that exist."""
-    from prism_mlir.search.limits import SearchLimits
-
-    limits, known = SearchLimits(), [f.name for f in fields(SearchLimits)]
-    for pair in pairs:
-        name, _, text = pair.partition("=")
-        if name not in known:
-            raise InputError(f"no limit is called '{name}'", None, f"known: {', '.join(known)}")
-        try:
-            value: Any = float(text) if name == "seconds" else int(text)
-        except ValueError:
-            raise InputError(f"limit {name} needs a number, got '{text}'") from None
-        if value < 0 or (name == "grid_dims" and value > 3):
-            raise InputError(
-                f"limit {name}={text} is out of range", None, "grid_dims is 0 to 3, the others are not negative"
-            )
-        limits = replace(limits, **{name: bool(value) if name == "invariant_loads" else value})
-    return limits
 
 
 def gpu_timer() -> Callable[[CompiledKernel], AbstractContextManager[Timer]]:
@@ -143,6 +142,7 @@ class _progress:
             self.status.__exit__(*details)
 
 
+prism_explain.register(app)
 prism_verify.register(app)
 
 

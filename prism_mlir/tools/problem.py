@@ -59,7 +59,7 @@ def read_problem(source: Path, more: Sequence[Path] = (), function: str | None =
     work = _choose(work_of(module), source, function)
     graphs = [NamedGraph(op.sym_name.data, g, op) for op, g in zip(work.ops, work.graphs, strict=True)]
     for path in more:
-        graphs += _graphs(path)
+        graphs += read_graphs(path)
     for k, found in enumerate(graphs):
         if any(found.name == g.name for g in graphs[:k]):
             raise VerifyError(f"two graphs are called @{found.name}", location_of(found.op), "rename one")
@@ -103,7 +103,15 @@ def _choose(work: Sequence[Work], source: Path, function: str | None) -> Work:
     return with_graphs[0]
 
 
-def _graphs(path: Path) -> list[NamedGraph]:
+def read_program(source: Path, function: str | None = None) -> Program:
+    """The program of a file: a linalg function or an ``sgraph.program``. Raises located errors as :func:`read_problem`."""
+    module = _read(source)
+    SgraphImportPass().apply(Context(allow_unregistered=True), module)
+    return _choose(work_of(module), source, function).program
+
+
+def read_graphs(path: Path) -> list[NamedGraph]:
+    """All ``sgraph.graph`` ops of a file, symbolic or concrete. Raises located errors; a file without graphs is one."""
     from prism_mlir.dialects.sgraph.bridge import ir_to_graph
 
     found: list[NamedGraph] = []
