@@ -71,8 +71,12 @@ def check_certificate(
     claims = certificate.get("graphs")
     if not isinstance(claims, list):
         raise Refused("the certificate names no graphs")
-    groups = certificate.get("axioms", {}).get("groups", [])
-    if certificate.get("axioms", {}).get("hash") != digest(groups):
+    match certificate.get("axioms"):
+        case {"groups": list() as groups, "hash": str() as name} if all(isinstance(g, str) for g in groups):
+            pass
+        case _:
+            raise Refused("the certificate names no axioms")
+    if name != digest(groups):
         raise Refused("the certificate was made with other axioms than the checker's")
     checker = _Checker(program, set(groups), trials, seed)
     return [checker.check(claim, graphs) for claim in claims]
@@ -94,12 +98,12 @@ class _Checker:
                 raise Refused("there is no such graph")
             if claim.get("graph") != graphs[name]:
                 raise Refused("the certificate is about another graph of this name")
-            return self._check(name, claim)
+            return self._check(name, claim, graphs[name])
         except Refused as error:
             raise Refused(f"@{name}: {error.message}") from None
 
-    def _check(self, name: str, claim: Mapping[str, Any]) -> Checked:
-        graph = read_graph(claim["graph"], self._program)
+    def _check(self, name: str, claim: Mapping[str, Any], known: Any) -> Checked:
+        graph = read_graph(known, self._program)
         used, note = self._follow(claim.get("chain"), encode_graph(graph, self._terms)), ""
         if used is None:
             note = str(claim.get("no_chain", "no chain"))

@@ -345,3 +345,33 @@ def test_ill_typed_terms_are_refused():
         terms.make("Red", [x, x], ["p"])
     assert terms.make("Sum", [x], [1]) is terms.make("Sum", [x], [1]) is not terms.make("Sum", [x], [0])
     assert sum_(1).dim == 1
+
+
+def places(data, path=()):
+    """Every place in JSON data, as the keys that lead there."""
+    yield path
+    items = data.items() if isinstance(data, dict) else enumerate(data) if isinstance(data, list) else ()
+    for key, value in items:
+        yield from places(value, (*path, key))
+
+
+def test_no_malformed_certificate_ends_in_a_traceback():
+    whole, program, graphs = written(FIGURE_1, {"g": examples.softmax_matmul_block()})
+    rng, everywhere = np.random.default_rng(4), [p for p in places(whole) if p]
+    junk = [None, True, -1, 10**30, 0.5, "x", "", [], {}, [[]], {"a": None}]
+    refused = 0
+    for _ in range(150):
+        changed = copy.deepcopy(whole)
+        *way, last = everywhere[int(rng.integers(len(everywhere)))]
+        spot = changed
+        for key in way:
+            spot = spot[key]
+        if rng.integers(4) == 0:
+            del spot[last]
+        else:
+            spot[last] = junk[int(rng.integers(len(junk)))]
+        try:
+            check_certificate(changed, program, graphs, trials=1)
+        except Refused:
+            refused += 1
+    assert refused > 100
