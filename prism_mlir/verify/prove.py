@@ -23,9 +23,7 @@ from prism_mlir.verify.fit import Fit, Fitter
 from prism_mlir.verify.rule import Rule
 from prism_mlir.verify.verdict import Status, Verdict
 
-BATCH = (
-    128  # candidates in one e-graph: more share more tiles, but a candidate that makes it explode takes fewer with it
-)
+BATCH = 48  # candidates in one e-graph: more share more tiles, but reading their terms takes memory that grows faster than they
 NOT_CONNECTED = "the axioms do not connect it to the program"
 
 
@@ -190,6 +188,7 @@ def _saturate(
         iteration, fired = iteration + 1, fired | step.fired
         if not step.changed:
             break
+    graph.close()
     return _Outcome(decided, fired, iteration, nodes, ran_out)
 
 
