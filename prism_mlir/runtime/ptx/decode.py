@@ -23,7 +23,7 @@ FAMILIES = _ops.__all__  # importing the package fills the table
 @dataclass(frozen=True, slots=True)
 class Step:
     """One decoded instruction. ``sync`` is the slot of the member mask of a warp operation, or -1 when the whole
-    warp is meant.
+    warp is meant. ``raw`` is the table's closure; ``run`` has the guard and the register check around it.
     """
 
     run: Run | None
@@ -36,6 +36,7 @@ class Step:
     access: Access | None = None
     sync: int | None = None
     copies: bool = False
+    raw: Run | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +129,7 @@ def _step(ctx: Context, pc: int, instruction: Instruction) -> Step:
         made.access,
         made.sync,
         made.copies,
+        made.run,
     )
 
 

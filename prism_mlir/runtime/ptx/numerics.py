@@ -19,6 +19,11 @@ F64 = npt.NDArray[np.float64]
 F32 = npt.NDArray[np.float32]
 
 
+def _foreign(*operands: Any) -> Any | None:
+    """The first operand that is no NumPy array but a value of the compiling engine, which has a fused instruction."""
+    return next((x for x in operands if not isinstance(x, np.ndarray | np.generic)), None)
+
+
 def two_sum_error(a: F64, b: F64, s: F64) -> F64:
     """The exact error of ``s = a + b`` (Knuth)."""
     bb = s - a
@@ -55,6 +60,8 @@ def fma32(a: F32, b: F32, c: F32) -> F32:
 
     Adding in f64 first goes wrong only where that sum is inexact and lies halfway between two floats, or below the normal range.
     """
+    if (other := _foreign(a, b, c)) is not None:
+        return other.fused(a, b, c)
     s = a.astype(np.float64) * b + c
     result = s.astype(np.float32)
     tail = s.view(np.int64) & 0x1FFFFFFF
@@ -67,6 +74,8 @@ def fma32(a: F32, b: F32, c: F32) -> F32:
 
 def fma64(a: F64, b: F64, c: F64) -> F64:
     """Fused multiply-add of f64, rounded to nearest even (exact rational arithmetic where exponents are extreme)."""
+    if (other := _foreign(a, b, c)) is not None:
+        return other.fused(a, b, c)
     a, b, c = (np.ascontiguousarray(x) for x in np.broadcast_arrays(a, b, c))
     uh = a * b
     ul = product_error(a, b, uh)

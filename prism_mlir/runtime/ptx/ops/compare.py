@@ -138,7 +138,7 @@ def set_(ctx: Context) -> Made:
         yes, _ = comparison.run(st)
         if packed:
             halves = np.where(yes, np.uint16(true), np.uint16(0))
-            assign(st, mask, d, np.ascontiguousarray(halves).view(np.uint32).reshape(-1))
+            assign(st, mask, d, halves.reshape(-1).view(np.uint32))
         else:
             assign(st, mask, d, np.where(yes, dtype.storage.type(true), dtype.storage.type(0)))
 

@@ -45,7 +45,7 @@ def from_float(value: Array, scalar: Scalar) -> Array:
     else:
         bits = value.astype(np.float16).view(np.uint16)
     if scalar.bits == 32:
-        return np.ascontiguousarray(bits).view(np.uint32).reshape(-1)
+        return bits.reshape(-1).view(np.uint32)
     return bits
 
 

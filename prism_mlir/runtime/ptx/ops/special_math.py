@@ -1,6 +1,6 @@
 """Division, reciprocals, roots and transcendental functions (PTX ISA, "Floating-Point Instructions").
 
-``.approx`` functions are computed in f64 and rounded once, so they are at least as accurate as any GPU's; kernels must not
+``.approx`` functions are computed in f64 (see ``approx``) and rounded once, so they are at least as accurate as any GPU's; kernels must not
 depend on the last bits of these, and a comparison needs the tolerance that PTX states (2 ulp for ex2, 1 ulp for rcp, …).
 """
 
@@ -10,6 +10,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from prism_mlir.runtime.ptx import approx
 from prism_mlir.runtime.ptx.numerics import add_odd, bf16_to_f32, directed, f32_to_bf16, flush32
 from prism_mlir.runtime.ptx.ops.half_arith import from_float, to_f32
 from prism_mlir.runtime.ptx.table import Context, Made, op, pure
@@ -25,14 +26,14 @@ def _rsqrt(x: Array) -> Array:
 
 
 _FUNCTIONS: dict[str, Typed] = {
-    "ex2": np.exp2,
-    "lg2": np.log2,
+    "ex2": approx.exp2,
+    "lg2": approx.log2,
     "rcp": np.reciprocal,
     "rsqrt": _rsqrt,
     "sqrt": np.sqrt,
-    "sin": np.sin,
-    "cos": np.cos,
-    "tanh": np.tanh,
+    "sin": approx.sin,
+    "cos": approx.cos,
+    "tanh": approx.tanh,
 }
 
 

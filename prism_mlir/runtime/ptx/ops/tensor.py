@@ -6,7 +6,7 @@ Layouts, with lane = 4 g + t and e elements a 32-bit register (2 halves, 1 tf32,
 - B register r: row e t + h + 4 e r, column g
 - C and D of 32 bits, register i: row g + 8 (i >> 1), column 2 t + (i & 1); of f16, register r: row g + 8 r, column 2 t + h
 
-Products are exact, sums are f32 in NumPy's order: the last bits differ from a GPU's, which truncates groups of products
+Products are exact, sums are f32 with k ascending, C last: the last bits differ from a GPU's, which truncates groups of products
 (MMA-Sim, arXiv 2511.10909). Compare with a tolerance.
 """
 
@@ -118,7 +118,7 @@ def mma(ctx: Context) -> Made:
         warps = active_warps(st, mask)
         left = operand_a(a_el, [by_warp(st, s, warps) for s in a])
         right = operand_b(b_el, [by_warp(st, s, warps) for s in b])
-        product = np.matmul(left, right)
+        product = ordered_product(left, right)
         total = accumulate(product, [by_warp(st, s, warps) for s in c], c_type)
         for slot, value in zip(d, split_result(total, d_type, saturate), strict=True):
             put_warps(st, mask, slot, warps, value)
@@ -144,6 +144,17 @@ def operand_b(element: Element, regs: list[Array]) -> Array:
     for r, x in enumerate(regs):
         parts[:, :, r] = x.reshape(n, 8, 4)
     return element.decode(parts).reshape(n, 8, len(regs) * 4 * e).transpose(0, 2, 1)
+
+
+def ordered_product(left: Array, right: Array) -> Array:
+    """(warps, M, K) times (warps, K, N), summed with k ascending, so that both engines round alike."""
+    k = left.shape[2]
+    left, right = np.ascontiguousarray(left.transpose(2, 1, 0)), np.ascontiguousarray(right.transpose(1, 2, 0))
+    total = left[0, :, None] * right[0, None]
+    term = np.empty_like(total)
+    for i in range(1, k):
+        total += np.multiply(left[i, :, None], right[i, None], out=term)
+    return np.ascontiguousarray(total.transpose(2, 0, 1))
 
 
 def accumulate(product: Array, regs: list[Array], c_type: str) -> Array:
@@ -187,7 +198,7 @@ def _double_mma(ctx: Context, types: tuple[str, str]) -> Made:
         warps = active_warps(st, mask)
         left = by_warp(st, a, warps).view(np.float64).reshape(-1, 8, 4)
         right = by_warp(st, b, warps).view(np.float64).reshape(-1, 8, 4).transpose(0, 2, 1)
-        product = np.matmul(left, right).reshape(-1, 8, 4, 2)
+        product = ordered_product(left, right).reshape(-1, 8, 4, 2)
         for i in range(2):
             value = product[..., i] + by_warp(st, c[i], warps).view(np.float64).reshape(-1, 8, 4)
             put_warps(st, mask, d[i], warps, np.ascontiguousarray(value).view(np.uint64).reshape(-1, WARP))
