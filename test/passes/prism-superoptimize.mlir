@@ -1,7 +1,7 @@
 // RUN: prism-opt %s --prism-superoptimize='operators=3 samples=100' --dump-pass-pipeline -o %t.mlir 2>&1 | FileCheck %s --check-prefix=PIPELINE
 // RUN: FileCheck %s --input-file %t.mlir
 
-// PIPELINE: builtin.module(sgraph-import,sgraph-generate{operators=3},sgraph-match-dims,sgraph-prune,sgraph-instantiate-maps,sgraph-verify{proved_only=true},sgraph-instantiate-parameters{samples=100},sgraph-to-gpu,gpu-to-ptx)
+// PIPELINE: builtin.module(sgraph-import,sgraph-generate{operators=3},sgraph-match-dims,sgraph-prune,sgraph-instantiate-maps,sgraph-verify{proved_only=true},sgraph-instantiate-parameters{samples=100},sgraph-fuse-threads,sgraph-to-gpu,gpu-to-ptx)
 
 // CHECK: sgraph.program @main
 // CHECK-SAME: complete = true
