@@ -4,7 +4,7 @@ All proved graphs of each workload are changed in one place (see ``prism_mlir/ve
 stages and maps still fit. Exact arithmetic says which mutants are wrong; the prover, which does not see that, must prove none of
 them. What it does prove is run once more by the checker of certificates, which has an evaluator of its own.
 
-    python benchmarks/mutation.py [--inputs DIR] [--mutants N] [--seed S] [--json FILE]
+    python benchmarks/mutation.py [--inputs DIR] [--mutants N] [--seed S] [--kernels K] [--json FILE]
 
 Exit code 1 if a wrong mutant was proved. A mutant that is neither refuted nor proved ("unknown") is listed in the file: it is
 equal for reasons that neither side knows, such as exp doubled above and below the line.
@@ -38,16 +38,18 @@ COLUMNS = (
 )
 
 
-def measure(path: Path, count: int, seed: int) -> dict[str, Any]:
+def measure(path: Path, count: int, seed: int, kernels: int) -> dict[str, Any]:
     """One row: mutants of all proved graphs of the program in a file."""
     from prism_mlir.compiler.discover import discover
     from prism_mlir.frontend import import_file
+    from prism_mlir.search.limits import SearchLimits
     from prism_mlir.verify.mutants import mutants
     from prism_mlir.verify.prove import prove
     from prism_mlir.verify.refute import Refuter
 
     started, program = perf_counter(), import_file(path)
-    graphs, rng = discover(program).proved, np.random.default_rng(seed)
+    found_by_search = discover(program, SearchLimits(kernels=kernels))
+    graphs, rng = found_by_search.proved, np.random.default_rng(seed)
     each = -(-count // max(1, len(graphs)))
     changed = {m.graph.fingerprint: m for g in graphs for m in mutants(g, rng, each)}
     found = list(changed.values())
@@ -96,13 +98,14 @@ def main(
     inputs: Annotated[Path, typer.Option(help="Folder of .mlir files.")] = ROOT / "examples",
     mutants: Annotated[int, typer.Option(min=1, help="Mutants for each workload, if there are as many.")] = 3000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random choices.")] = 0,
+    kernels: Annotated[int, typer.Option(min=1, max=2, help="Graph-defined kernels of a graph.")] = 1,
     output: Annotated[Path | None, typer.Option("--json", help="Also write the rows to this file.")] = None,
 ) -> None:
     """Print one row for each file, and how many wrong mutants of each kind there were."""
     console, rows = Console(width=150, highlight=False), []
     table = Table(*COLUMNS)
     for path in sorted(inputs.glob("*.mlir")):
-        rows.append(measure(path, mutants, seed))
+        rows.append(measure(path, mutants, seed, kernels))
         table.add_row(*(f"{v:.1f}" if isinstance(v := rows[-1][c], float) else str(v) for c in COLUMNS))
     total = {c: sum(r[c] for r in rows) for c in COLUMNS[1:]}
     table.add_row("all", *(f"{v:.1f}" if isinstance(v, float) else str(v) for v in total.values()))
