@@ -138,8 +138,8 @@ def _commuting(rule: Rule) -> Rule:
 
 
 def _partial_extrema(red: Monoid, op: str, binary: str) -> list[Rule]:
-    """What keeps a maximum (or minimum) over parts one: reductions, and the binary operator with anything that has no parts."""
-    what = _WHAT[red]
+    """What keeps a maximum (or minimum) over parts one: reductions, and bounds that are the same for all parts."""
+    what, other = _WHAT[red], "Min" if binary == "Max" else "Max"
     given, source = (("e", "p", "t"),), "ours: as for partial sums"
 
     def carry(name: str, left: str, right: str, given: tuple[tuple[str, str, str], ...] = given) -> Rule:
@@ -167,6 +167,8 @@ def _partial_extrema(red: Monoid, op: str, binary: str) -> list[Rule]:
         carry(f"{what}-left", f"({binary} e (Repl v p))", f"({binary} t v)"),
         carry(f"{what}-right", f"({binary} (Repl v p) e)", f"({binary} v t)"),
         carry(what, f"({binary} e u)", f"({binary} t w)", (("e", "p", "t"), ("u", "p", "w"))),
+        carry(f"{other.lower()}-left", f"({other} e (Repl v p))", f"({other} t v)"),
+        carry(f"{other.lower()}-right", f"({other} (Repl v p) e)", f"({other} v t)"),
     ]
 
 
