@@ -16,7 +16,21 @@ from prism_mlir.graph.errors import PrismError
 from prism_mlir.graph.fields import PrimeField
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode, program_types
 from prism_mlir.graph.mapping import Mapping
-from prism_mlir.graph.ops import DIV, MATMUL, MUL, SUB, reduce_max, reshape, sum_, transpose, unary
+from prism_mlir.graph.ops import (
+    DIV,
+    MATMUL,
+    MAXIMUM,
+    MINIMUM,
+    MUL,
+    SUB,
+    keep,
+    reduce_max,
+    reduce_min,
+    reshape,
+    sum_,
+    transpose,
+    unary,
+)
 from prism_mlir.graph.program import Program
 from prism_mlir.verify.axioms import DEFAULT, DEFAULT_GROUPS, select
 from prism_mlir.verify.chain import find_chain
@@ -407,6 +421,41 @@ def test_maxima_are_accumulated_by_their_own_monoid():
     graphs = [build(program, n, m) for n in (nodes, summed, late) for m in (columns, whole)]
     assert [v.proved for v in prove(program, graphs)] == [True, True, False, False, True, True]
     assert [v.proved for v in verify(program, graphs)] == [True, True, False, False, True, True]
+
+
+def test_minima_are_accumulated_by_their_own_monoid():
+    """Under a bound that is the same for all parts, from above as from below; not under a factor, which may be negative."""
+    for bound, holds in ((MAXIMUM, True), (MINIMUM, True), (MUL, False)):
+        program = examples.build_program("min", {"X": (64, 32), "C": (64, 1)}, [(reduce_min(1), (0,)), (bound, (2, 1))])
+        inside = [(L0, ()), (L1, ()), (reduce_min(1), (0,)), (bound, (2, 1)), (Accum("min"), (3,))]
+        summed = [*inside[:-1], (ACC, (3,))]
+        columns = Mapping(((0,), (0,)), (1, -1), ((0,),))
+        graphs = [build(program, n, columns) for n in (inside, summed)]
+        assert [v.proved for v in prove(program, graphs)] == [holds, False]
+        assert [v.status for v in verify(program, graphs)] == [
+            Status.PROVED if holds else Status.REFUTED,
+            Status.REFUTED,
+        ]
+
+
+def test_masks_are_cut_with_what_they_mask():
+    program = examples.build_program("masked", {"M": (1, 32), "X": (64, 32)}, [(keep(0.0), (0, 1)), (sum_(1), (2,))])
+    nodes = [(L0, ()), (L1, ()), (keep(0.0), (0, 1)), (sum_(1), (2,)), (ACC, (3,))]
+    right, whole_mask = Mapping(((-1,), (0,)), (1, 1), ((0,),)), Mapping(((-1,), (0,)), (-1, 1), ((0,),))
+    graphs = [build(program, nodes, right), build(program, nodes, whole_mask)]
+    assert [v.proved for v in prove(program, graphs)] == [True, False]
+    assert [v.status for v in verify(program, graphs)] == [Status.PROVED, Status.REFUTED]
+
+
+def test_a_mask_passes_a_sum_only_where_it_puts_zeros():
+    for value, holds in ((0.0, True), (1.0, False)):
+        program = examples.build_program(
+            "rows", {"M": (64, 1), "X": (64, 32)}, [(keep(value), (0, 1)), (sum_(1), (2,))]
+        )
+        late = [(L0, ()), (L1, ()), (sum_(1), (1,)), (keep(value), (0, 2))]
+        graph = build(program, late, Mapping(((0,), (0,)), (-1, -1), ((0,),)))
+        (verdict,) = verify(program, [graph])
+        assert verdict.status is (Status.PROVED if holds else Status.REFUTED)
 
 
 def test_transposes_and_reshapes_inside_a_block():
