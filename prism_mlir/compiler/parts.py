@@ -82,7 +82,8 @@ class _Builder:
                     raise
                 self.progress(f"cutting {part.program.name}: {error.message}")
         floor = roofline(part.program, find_target(self.options.target)).total_us
-        if whole and (last - first == 1 or model_us(whole) <= WASTEFUL * floor):
+        done = any(p.discovery.interrupted for p in whole)
+        if whole and (done or last - first == 1 or model_us(whole) <= WASTEFUL * floor):
             return whole
         try:
             pieces = self._pieces(first, last)

@@ -57,10 +57,8 @@ class Workers:
 
     def __init__(self, jobs: int, judge: Judge) -> None:
         self.jobs, self._accept, self._judge = jobs, judge.accept, judge
-        context = get_context(
-            "forkserver"
-        )  # imports once, whatever the number of processes; forks no threads of the caller
-        context.set_forkserver_preload([__name__])
+        context = get_context("forkserver")  # imports once for all processes, and forks no threads of the caller
+        context.set_forkserver_preload([__name__])  # which must not import egglog: it hangs after a fork
         self._executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(judge,))
 
     def __enter__(self) -> Workers:

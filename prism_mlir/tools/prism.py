@@ -146,6 +146,10 @@ prism_explain.register(app)
 prism_verify.register(app)
 
 
+_INTERRUPTED = "error: interrupted; nothing was written"
+_CTRL_C = 130  # what Typer makes of a KeyboardInterrupt
+
+
 def main(arguments: list[str] | None = None) -> int:
     """Run the command line; errors a user can cause are one line on standard error and exit code 1."""
     given = sys.argv[1:] if arguments is None else arguments
@@ -156,10 +160,10 @@ def main(arguments: list[str] | None = None) -> int:
     except _UsageError as error:
         return _fail(f"error: {error.format_message()} (see prism --help)")
     except (typer.Abort, KeyboardInterrupt):
-        return _fail("error: interrupted; nothing was written")
+        return _fail(_INTERRUPTED)
     except typer.Exit as leave:
-        return int(leave.exit_code)
-    return code if isinstance(code, int) else 0
+        code = leave.exit_code
+    return _fail(_INTERRUPTED) if code == _CTRL_C else code if isinstance(code, int) else 0
 
 
 def _fail(message: str) -> int:
