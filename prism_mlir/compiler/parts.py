@@ -117,7 +117,7 @@ def _build(
     part: Part, options: CompileOptions, place: Location, prepare: Prepare | None, progress: Progress
 ) -> BuiltPart:
     discovery = discover(part.program, options.limits, seed=options.seed, progress=progress, jobs=options.jobs)
-    if discovery.interrupted and not options.keep_partial:
+    if discovery.interrupted and not (options.keep_partial and discovery.proved):
         raise KeyboardInterrupt
     if not discovery.proved:
         raise CodegenError(nothing_proved(part.program, discovery), place, "raise the limits (--limit operators=N)")
