@@ -11,13 +11,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+import numpy as np
+
 from prism_mlir.frontend.layout import Layout, Slot, Slots
 from prism_mlir.frontend.raise_function import RaisedFunction, Result, axis_groups, axis_strides
 from prism_mlir.frontend.scalar_body import narrower
 from prism_mlir.frontend.tensor_graph import Kind, SourceTensor, TensorGraph, TensorNode, View
-from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.dtypes import DType, from_float64
 from prism_mlir.graph.errors import Location, UnsupportedError
-from prism_mlir.graph.ops import ADD, MATMUL, Op, Shape, constant, reshape, transpose, unary
+from prism_mlir.graph.ops import ADD, MATMUL, Op, Shape, reshape, transpose, unary
 from prism_mlir.graph.program import Program, ProgramInput, ProgramNode, ProgramOutput
 from prism_mlir.graph.scalar_fn import ScalarFn
 
@@ -178,9 +180,12 @@ class _Emitter:
             source.offset,
             source.data,
         )
+        return Placed(self._input_ref(made), slots)
+
+    def _input_ref(self, made: ProgramInput) -> Ref:
         if made not in self.inputs:
             self.inputs.append(made)
-        return Placed(Ref(True, self.inputs.index(made)), slots)
+        return Ref(True, self.inputs.index(made))
 
     def _output(self, result: Result) -> ProgramOutput:
         strides = axis_strides(result.shape, result.factor_sizes)
@@ -207,14 +212,21 @@ class _Emitter:
         return ProgramOutput(self._encoded(ref), result.dtype, result.shape, steps, name, offset, part_of)
 
     def _repeated(self, ref: Ref, slots: Slots, sizes: Sequence[int], dtype: DType) -> tuple[Ref, Slots]:
-        """A result that repeats its value along axes it does not have: add zeros of the whole shape."""
+        """A result that repeats its value along axes it does not have: add zeros of the whole shape (one number, repeated).
+
+        The new axes take the place of dims of size 1, as far as there are any.
+        """
         have = {axis for slot in slots for axis in slot}
         missing: Slots = tuple((axis,) for axis in range(len(sizes)) if axis not in have and sizes[axis] != 1)
         if not missing:
             return ref, slots
-        thin = self._add(reshape(*([1] * len(missing)), *_shape(slots, sizes)), (ref,), dtype)
-        full = (*missing, *slots)
-        zeros = self._add(constant(0.0, _shape(full, sizes)), (), dtype)
+        more = missing[: max(0, len(missing) - slots.count(()))]
+        thin = self._add(reshape(*([1] * len(more)), *_shape(slots, sizes)), (ref,), dtype) if more else ref
+        rest = iter(missing[len(more) :])
+        full = (*more, *(slot or next(rest, ()) for slot in slots))
+        shape = _shape(full, sizes)
+        data = from_float64(np.zeros(1), dtype).tobytes()
+        zeros = self._input_ref(ProgramInput("zero", shape, dtype, None, (1,), (0,) * len(shape), 0, data))
         return self._add(ADD, (thin, zeros), dtype), full
 
     # -- moving between layouts
