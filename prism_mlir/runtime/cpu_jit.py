@@ -53,8 +53,9 @@ _BUFFERISE = (
     "symbol-privatize{{exclude={name}}},symbol-dce,func.func(eliminate-empty-tensors),"
     "one-shot-bufferize{{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map}},"
     "buffer-results-to-out-params{{modify-public-functions}},"
-    "buffer-deallocation-pipeline,func.func(convert-linalg-to-affine-loops,llvm-request-c-wrappers)"
+    "buffer-deallocation-pipeline"
 )
+_LOOPS = "func.func(convert-linalg-to-affine-loops,llvm-request-c-wrappers)"
 # bf16 is computed in f32 and rounded after every operation, which is what LLVM does on a CPU without bf16 arithmetic,
 # but without the compiler-rt calls that it makes to get there.
 _SCALARS = (
@@ -172,12 +173,33 @@ def _tensor(kind: ir.Type, where: Location) -> TensorSignature:
 def _lower(upstream: UpstreamModule, name: str) -> None:
     _reject_foreign(upstream)
     _run_passes(upstream, _BUFFERISE.format(name=name))
+    _copies_to_linalg(upstream)
+    _run_passes(upstream, _LOOPS)
     _reject_narrow_buffers(upstream)
     _run_passes(upstream, f"{_SCALARS},{_TO_LLVM}")
     for op in upstream.module.regions[0].blocks[0]:
         if not op.operation.name.startswith("llvm."):
             where = upstream.locate(op.operation)
             raise UnsupportedError(f"{op.operation.name} cannot be lowered for the CPU", where, "remove it")
+
+
+def _copies_to_linalg(upstream: UpstreamModule) -> None:
+    """Turn copies into loops: a copy of a strided buffer would call a runtime library that the bindings do not bring."""
+    from mlir import ir
+    from mlir.dialects import linalg
+
+    copies: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "memref.copy":
+            copies.append(op)
+        return ir.WalkResult.ADVANCE
+
+    upstream.module.walk(visit)
+    for op in copies:
+        with ir.InsertionPoint(op), op.location:
+            linalg.copy(op.operands[0], outs=[op.operands[1]])
+        op.erase()
 
 
 def _run_passes(upstream: UpstreamModule, passes: str) -> None:
