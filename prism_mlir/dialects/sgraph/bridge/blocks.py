@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from xdsl.ir import Operation, SSAValue
+from xdsl.ir import Operation, OpResult, SSAValue
 
 from prism_mlir.dialects.sgraph.attributes import MapAttr
 from prism_mlir.dialects.sgraph.block_ops import AccumOp, LoadOp, SaveOp, ThreadOp
@@ -13,12 +13,12 @@ from prism_mlir.dialects.sgraph.bridge.elements import dtype_of
 from prism_mlir.dialects.sgraph.bridge.operators import operator_of
 from prism_mlir.dialects.sgraph.graph_ops import CustomOp, YieldOp
 from prism_mlir.dialects.sgraph.operator_ops import OperatorOp
-from prism_mlir.dialects.sgraph.refuse import refuse
+from prism_mlir.dialects.sgraph.refuse import RefusedOp, refuse
 from prism_mlir.dialects.sgraph.types import shape_of
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, TensorType
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.kernel import DimEquality, TileDim
-from prism_mlir.graph.mapping import Mapping
+from prism_mlir.graph.mapping import Mapping, expansion, tile_partitions
 from prism_mlir.graph.ops import Op
 
 
@@ -39,8 +39,11 @@ class BlockReading:
     saves: tuple[SaveOp, ...]
 
 
-def read_block(custom: CustomOp) -> BlockReading:
-    """Read the region. Raises ``RefusedOp`` where it is no block graph."""
+def read_block(custom: CustomOp, readers: frozenset[Operation] = frozenset()) -> BlockReading:
+    """Read the region. Raises ``RefusedOp`` where it is no block graph.
+
+    readers: ops that are being read already, so that a graph whose ops use each other in a circle ends
+    """
     number: dict[SSAValue, int] = {}
     nodes: list[BlockNode] = []
     ops: list[Operation] = []
@@ -53,10 +56,27 @@ def read_block(custom: CustomOp) -> BlockReading:
         else:
             _add(op, number, nodes, ops)
     outputs = tuple(_lookup(save, save.tile, number) for save in saves)
-    inputs = tuple(TensorType(shape_of(a.type), dtype_of(a.type)) for a in custom.body.block.args)
+    readers |= {custom}
+    inputs = tuple(
+        TensorType(shape_of(a.type), dtype_of(a.type), _expanded(v, readers))
+        for a, v in zip(custom.body.block.args, custom.operands, strict=False)
+    )
     loads = tuple(op for op in ops if isinstance(op, LoadOp))
     block = BlockGraph(custom.grid.names, custom.loop_name, inputs, tuple(nodes), outputs)
     return BlockReading(block, _read_mapping(custom, loads, saves), tuple(ops), loads, tuple(saves))
+
+
+def _expanded(value: SSAValue, readers: frozenset[Operation]) -> tuple[tuple[str, int], ...]:
+    """Along which dims another kernel stored one part for each of its blocks; says nothing of a kernel that is ill-formed."""
+    if not isinstance(value, OpResult) or not isinstance(maker := value.op, CustomOp) or maker in readers:
+        return ()
+    try:
+        made = read_block(maker, readers)
+        if made.mapping is None or value.index >= len(made.block.outputs):
+            return ()
+        return expansion(made.block, made.mapping, value.index, tile_partitions(made.block, made.mapping))
+    except (InputError, RefusedOp):
+        return ()
 
 
 def _add(op: Operation, number: dict[SSAValue, int], nodes: list[BlockNode], ops: list[Operation]) -> None:
