@@ -1,4 +1,9 @@
-"""The axiom sets, and the hash that names one in a verdict."""
+"""The axiom sets, and the hash that names one in a verdict.
+
+The checker of certificates keeps a copy of its own. Who changes a rule reads the difference and brings the copy up to date::
+
+    python -m prism_mlir.verify.axioms > prism_mlir/certify/axioms.jsonl
+"""
 
 from __future__ import annotations
 
