@@ -55,7 +55,8 @@ def input_sets(program: Program, seed: int = 0) -> Iterator[InputSet]:
     if not base or base[0].ndim == 0:
         return
     zeros = base[0].copy()
-    zeros[..., ::2, :] = 0
+    rows = zeros if zeros.ndim > 1 else zeros[:, np.newaxis]  # a view
+    rows[..., ::2, :] = 0
     yield _rounded("zeros", [zeros, *base[1:]], types)
     hot = np.zeros_like(base[0])
     hot[..., base[0].shape[-1] // 3] = 100.0
