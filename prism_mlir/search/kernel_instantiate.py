@@ -23,7 +23,8 @@ from prism_mlir.graph.symbols import GRID_NAMES, SECOND_GRID_NAMES
 from prism_mlir.search.dim_match import match_dims
 from prism_mlir.search.instantiate import Accept
 from prism_mlir.search.kernel_generate import PairStructures, join
-from prism_mlir.search.limits import Funnel
+from prism_mlir.search.library import is_plain, unfold
+from prism_mlir.search.limits import Funnel, SearchLimits
 from prism_mlir.search.mappings import Cut, MappingSpace, combine, mapping_space, to_mapping
 
 SPLIT = GRID_NAMES[2]  # the grid dim of the first kernel that is the second one's loop
@@ -51,9 +52,11 @@ class Half:
 class PairInstantiator:
     """Enumerates the mappings of the pairs of one saved set."""
 
-    def __init__(self, program: Program, pairs: PairStructures, accept: Accept, grid_dims: int, funnel: Funnel):
+    def __init__(
+        self, program: Program, pairs: PairStructures, accept: Accept, limits: SearchLimits, funnel: Funnel
+    ) -> None:
         self.program, self.accept, self.funnel = program, accept, funnel
-        self.pairs, self.grid_dims = pairs, grid_dims
+        self.pairs, self.limits, self.grid_dims = pairs, limits, limits.grid_dims
         self.dims = dim_classes(program).of[: len(program.inputs)]
         self.count = len(program.inputs)
 
@@ -74,8 +77,10 @@ class PairInstantiator:
                     first[a] = left = self._cuts_of_first(left, right)
                 if not second[b].grid and not second[b].loop:
                     second[b] = right = self._cuts_of_second(first[a], right)
-                yield from self._split(first[a], second[b])
-                yield from self._whole(first[a], second[b])
+                if self.limits.kernels > 1:
+                    yield from self._split(first[a], second[b])
+                    yield from self._whole(first[a], second[b])
+                yield from self._library(first[a], second[b])
 
     def _half(self, block: BlockGraph, inputs: Sequence[TensorType]) -> Half:
         dims: list[Sequence[DimClass]] = [*self.dims, *(s.dims for s in self.pairs.saved)]
@@ -118,6 +123,17 @@ class PairInstantiator:
                         yield self._graph(
                             left, right, left.mapping(grid, loop), right.mapping(second_grid, second_loop)
                         )
+
+    def _library(self, left: Half, right: Half) -> Iterator[KernelGraph]:
+        """One kernel is taken apart into library operators, the other stays."""
+        if is_plain(left.block, self.limits.library):
+            for grid in right.maximal(self.grid_dims):
+                for loop in right.loop:
+                    yield unfold(self._graph(left, right, left.mapping((), ()), right.mapping(grid, loop)), 0)
+        if is_plain(right.block, self.limits.library):
+            for grid in left.maximal(self.grid_dims):
+                for loop in left.loop:
+                    yield unfold(self._graph(left, right, left.mapping(grid, loop), right.mapping((), ())), 1)
 
     def _split(self, left: Half, right: Half) -> Iterator[KernelGraph]:
         """A grid dim of the first kernel is the loop of the second."""

@@ -16,7 +16,7 @@ class SearchLimits:
     kernels:    graph-defined operators of a kernel graph (1 or 2)
     second_operators: as ``operators``, for the second graph-defined operator
     saved:      results that a first kernel may leave for the second
-    library:    library operators of a kernel graph
+    library:    library operators that may stand before or after a graph-defined operator
     states:     partial graphs visited
     structures: block graphs with symbolic mappings
     candidates: graphs with concrete mappings

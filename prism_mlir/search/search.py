@@ -42,11 +42,11 @@ def search(
         return
     task = Task(program, accept, target)
     yield from _single_kernels(task, limits, funnel, pool)
-    if limits.kernels > 1:
+    if limits.kernels > 1 or limits.library > 0:
         if funnel.complete:
             yield from _two_kernels(task, limits, funnel, pool)
         else:
-            funnel.leave("all graphs of two kernels")
+            funnel.leave("all graphs of two kernels or with library operators")
 
 
 def _single_kernels(task: Task, limits: SearchLimits, funnel: Funnel, pool: Pool | None) -> Iterator[KernelGraph]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from prism_mlir.graph.block import BlockGraph
 from prism_mlir.graph.dims import dim_classes
-from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.kernel import KernelGraph, LibraryNode
 from prism_mlir.graph.program import Program
 from prism_mlir.search.abstract import AbstractTarget
 from prism_mlir.search.branches import Use, Walk
@@ -75,11 +75,12 @@ def search_set(
     pairs = second_kernels(task.program, limits, funnel, task.target, saved, first)
     if pairs is None or not funnel.complete:
         return
-    for graph in PairInstantiator(task.program, pairs, task.accept, limits.grid_dims, funnel).run():
+    for graph in PairInstantiator(task.program, pairs, task.accept, limits, funnel).run():
         if funnel.counts["mappings"] >= limits.candidates:
             funnel.stop(f"candidates limit of {limits.candidates}")
         if not funnel.complete:
             return
         funnel.count("mappings")
-        funnel.count("mappings with two kernels")
+        library = any(isinstance(node, LibraryNode) for node in graph.nodes)
+        funnel.count("mappings with library operators" if library else "mappings with two kernels")
         yield graph

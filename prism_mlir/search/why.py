@@ -353,7 +353,7 @@ class _Follower:
         refuted: list[str] = []
         pairs = PairStructures(saved, (first,), (second,))
         accept = self._collecting(refuted)
-        found = PairInstantiator(self.program, pairs, accept, self.limits.grid_dims, Funnel()).run()
+        found = PairInstantiator(self.program, pairs, accept, self.limits, Funnel()).run()
         forms = [normal_form(g) for g in found]
         if not forms:
             raise _Reject("refuted alone", f"no mapping of this pair of kernels is right{_example(refuted)}")
