@@ -11,7 +11,7 @@ from prism_mlir.codegen.external import PtxasReport, ptxas_check
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.graph.errors import CodegenError, Location, UnsupportedError
 from prism_mlir.graph.footprint import ScheduleError
-from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import ScheduledGraph
 from prism_mlir.tune.choose import Choice, Ranked, choose
@@ -67,7 +67,10 @@ def select(
     """
     target = find_target(options.target)
     progress(f"ranking schedules of {len(graphs)} proved graphs")
-    choice = choose(graphs, target, program, samples=options.samples, seed=options.seed)
+    buildable = [g for g in graphs if all(isinstance(n, CustomNode) for n in g.nodes)]
+    if graphs and not buildable:
+        raise CodegenError(f"all {len(graphs)} proved graphs use library operators, for which there is no code")
+    choice = choose(buildable, target, program, samples=options.samples, seed=options.seed)
     if prepare is not None:
         return _measured(program, choice, options, prepare, progress)
     refused: list[tuple[str, str]] = []
