@@ -115,7 +115,7 @@ def result_of(future: Future[Any], timeout: float | None = None) -> Any:
     except BrokenProcessPool:
         raise ExecutionError(
             "a process of the search died",
-            hint="a script that starts several must do so under 'if __name__ == \"__main__\":'; "
+            hint="a script that starts several must be a file, and do so under 'if __name__ == \"__main__\":'; "
             "if it does, memory may have run out: give fewer jobs",
         ) from None
 
