@@ -17,7 +17,7 @@ from prism_mlir.verify.mutants import all_mutants, mutants, well_formed
 from prism_mlir.verify.prove import prove
 from prism_mlir.verify.refute import Refuter
 
-MUTANTS = 80  # a workload
+MUTANTS = 50  # a workload
 
 
 @pytest.mark.parametrize("workload", PROGRAMS)
