@@ -22,8 +22,9 @@ from prism_mlir.graph.kernel import KernelGraph, LibraryNode, program_types
 from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.ops import ADD, DIV, MATMUL, MUL, SUB, constant, transpose, unary
 from prism_mlir.verify.fit import shrink_graph
+from prism_mlir.verify.mutants import mutants
 from prism_mlir.verify.refute import Refuter, trial_sizes
-from prism_mlir.verify.verdict import Status
+from prism_mlir.verify.verdict import Counterexample, Status
 from prism_mlir.verify.verify import verify
 
 FIGURE_1 = examples.softmax_matmul()
@@ -191,3 +192,20 @@ def test_verdicts_record_seeds_and_sizes_and_are_reproducible():
     assert first[0].sizes_tried == trial_sizes(("x", "i"))
     names = [replace(v, seeds=()).to_dict()["status"] for v in first]
     assert names == ["proved"]
+
+
+def test_every_counterexample_replays_from_its_json():
+    """Ill-formed graphs, blocks that disagree and elements that differ alike; and none replays on the right graph."""
+    program, graph = FIGURE_1, examples.softmax_matmul_block()
+    refuter, reasons = Refuter(program, seed=4), set()
+    for mutant in mutants(graph, np.random.default_rng(3), 80, ill_formed=0.4):
+        found = refuter.refute(mutant.graph)
+        if found is None:
+            continue
+        recorded = Counterexample.from_dict(json.loads(json.dumps(found.to_dict())))
+        assert recorded == found
+        assert Refuter(program, seed=4).replay(mutant.graph, recorded) == found
+        reasons.add(found.reason.split()[0])
+        if set(dict(found.sizes)) == {"x", "i"}:
+            assert refuter.replay(graph, recorded) is None
+    assert len(reasons) > 3
