@@ -81,7 +81,7 @@ def _reduced(x: Array) -> tuple[Array, Array]:
     mantissa = (narrow & np.uint32(0x7FFFFF)) | np.where(exponent == 0, np.uint32(0), np.uint32(0x800000))
     m = mantissa.astype(np.uint64)
     upper, lower = _turns()
-    turn = m * upper.take(exponent) + ((m * lower.take(exponent)) >> np.uint64(40))
+    turn = m * np.take(upper, exponent) + ((m * np.take(lower, exponent)) >> np.uint64(40))
     quadrant = (turn + np.uint64(1 << 61)) >> np.uint64(62)
     rest = (turn - (quadrant << np.uint64(62))).view(np.int64).astype(np.float64) * _RADIANS
     small = np.abs(x) < 0.75

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ SHARED_LIMIT = {
     89: 99 << 10,
     120: 99 << 10,
 }
+# What the fast engine can check.
+FAST_CHECKS = Checks(uninitialised=False, async_copy=False, barrier=False, convergence=False)
 Arg = npt.NDArray[Any] | int | float | np.generic | bytes
 Triple = tuple[int, int, int]
 
@@ -51,10 +53,14 @@ class RunResult:
         counters: what a profiler would count.
         unwritten: for each argument declared an output of which some bytes were never written, how many (empty when the
             ``uninitialised`` check is off). A kernel that should fill its output and does not is wrong without breaking any rule.
+        engine: which engine the results come from, ``reference`` or ``fast``.
+        fallback_reason: why the fast engine was asked for but did not do it, located; else empty.
     """
 
     counters: Counters
     unwritten: Mapping[int, int]
+    engine: str = "reference"
+    fallback_reason: str = ""
 
 
 class Module:
@@ -116,6 +122,7 @@ class KernelHandle:
         self.decoded = decoded
         self.name = decoded.kernel.name
         self._uses: Uses = uses(decoded)
+        self._compiled: dict[Any, Any] = {}
 
     @property
     def params(self) -> tuple[Param, ...]:
@@ -142,6 +149,7 @@ class KernelHandle:
         max_steps: int = 5_000_000,
         lanes_per_batch: int = LANES_PER_BATCH,
         detailed_counters: bool = False,
+        engine: str = "reference",
     ) -> RunResult:
         """Run the kernel on the CPU; arrays are modified in place.
 
@@ -151,29 +159,61 @@ class KernelHandle:
             passed as uint16), a number
                 for a scalar, ``bytes`` for a parameter passed by value as a byte array.
             shared_bytes: dynamic shared memory in bytes.
-            checks: which checks are on; all by default.
+            checks: which checks are on; by default all that the engine has.
             outputs: indices of ``args`` whose content starts uninitialised: reading an element before writing it is an error.
             max_steps: instructions a batch may issue before it is taken for an endless loop.
             lanes_per_batch: how many threads run together (memory and speed only).
             detailed_counters: also count sectors and bank conflicts, at some cost.
+            engine: ``reference``; ``fast``, compiled code that checks ``FAST_CHECKS`` at most; or ``auto``, which is fast where
+                the checks allow it. The fast engine leaves a launch to the reference engine where threads of a warp
+                diverge, where an instruction is not compiled, and where it suspects a bug; ``RunResult`` tells.
 
         Raises:
-            LaunchError: the launch does not fit the kernel.
+            LaunchError: the launch does not fit the kernel, or the checks do not fit the engine.
             CheckError: a check found a bug; ``kind`` says which.
             RuntimeLimit: ``max_steps`` was reached.
             TrapError: the kernel trapped.
         """
-        launch = _Launch(
-            self, _triple(grid, "grid"), _triple(block, "block"), args, shared_bytes, checks or Checks(), outputs
-        )
-        counters = Counters(detailed=detailed_counters)
-        launch.run(counters, max_steps, lanes_per_batch)
-        return RunResult(counters, launch.unwritten())
+        fast = _wants_fast(engine, checks, detailed_counters)
+        checks = checks or (FAST_CHECKS if engine == "fast" else Checks())
+        launch = _Launch(self, _triple(grid, "grid"), _triple(block, "block"), args, shared_bytes, checks, outputs)
+        reason = ""
+        try:
+            if fast:
+                from prism_mlir.runtime.ptx import jit
+
+                counters = Counters()
+                refusal = jit.run(launch, self._compiled, counters, max_steps)
+                if refusal is None:
+                    return RunResult(counters, {}, "fast")
+                reason = refusal.reason
+            counters = Counters(detailed=detailed_counters)
+            launch.run(counters, max_steps, lanes_per_batch)
+        finally:
+            launch.finish()
+        return RunResult(counters, launch.unwritten(), "reference", reason)
 
     @property
     def uses(self) -> Uses:
         """Which parameters the kernel reads and writes through, as far as the text tells."""
         return self._uses
+
+
+def _wants_fast(engine: str, checks: Checks | None, detailed: bool) -> bool:
+    """Whether to try the fast engine.
+
+    Raises:
+        LaunchError: there is no such engine, or it cannot do what is asked.
+    """
+    if engine not in ("reference", "fast", "auto"):
+        raise LaunchError(f"unknown engine '{engine}'; choose reference, fast or auto")
+    wanted = checks or (FAST_CHECKS if engine == "fast" else Checks())
+    missing = [f.name for f in fields(Checks) if getattr(wanted, f.name) and not getattr(FAST_CHECKS, f.name)]
+    if detailed:
+        missing.append("detailed counters")
+    if engine == "fast" and missing:
+        raise LaunchError(f"the fast engine does not have: {', '.join(missing)}; use the reference engine")
+    return engine != "reference" and not missing
 
 
 def _triple(extent: Sequence[int], what: str) -> Triple:
@@ -207,7 +247,9 @@ class _Launch:
         outputs: Collection[int],
     ) -> None:
         self.kernel = kernel
+        self.program = kernel.program
         self.decoded = kernel.decoded
+        self.uses = kernel.uses
         self.grid, self.block = grid, block
         self.checks = checks
         self.shared_bytes = shared_bytes
@@ -330,13 +372,19 @@ class _Launch:
         if not (self.checks.cross_block or self.checks.uninitialised):
             return
         poisoned = {id(self.buffer_of_param[i]) for i in outputs}
-        found = self.kernel.uses
-        index_of = {p.name: i for i, p in enumerate(self.kernel.params)}
+        written = {id(buffer) for buffer in self.written()}
         for buffer in self.memory.buffers:
-            names = {p for p, i in index_of.items() if self.buffer_of_param.get(i) is buffer} | {buffer.name}
-            written = buffer.writable and found.may_write(names)
-            if id(buffer) in poisoned or (written and self.checks.cross_block):
-                buffer.shadow = BlockShadow(buffer, found.cell(names), id(buffer) in poisoned)
+            if id(buffer) in poisoned or (id(buffer) in written and self.checks.cross_block):
+                buffer.shadow = BlockShadow(buffer, self.uses.cell(self._names(buffer)), id(buffer) in poisoned)
+
+    def _names(self, buffer: Buffer) -> set[str]:
+        """The parameters that point to a buffer, or the variable that it is."""
+        params = self.kernel.params
+        return {params[i].name for i, b in self.buffer_of_param.items() if b is buffer} | {buffer.name}
+
+    def written(self) -> list[Buffer]:
+        """The buffers that the kernel may write."""
+        return [b for b in self.memory.buffers if b.writable and self.uses.may_write(self._names(b))]
 
     def unwritten(self) -> dict[int, int]:
         """Bytes of each output that no block has written."""
@@ -360,18 +408,20 @@ class _Launch:
         # Three stamps of eight bytes a cell shadow the shared memory; local memory has a flag a byte.
         per_block = self.shared_size * (1 + 24 // self.kernel.uses.shared_cell) + 2 * padded * self.local_size
         size = max(1, min(total, lanes // padded, BYTES_PER_BATCH // per_block))
-        try:
-            for first in range(0, total, size):
-                st = self._state(first, min(size, total - first), counters)
-                Engine(self.decoded, st, max_steps).run()
-        finally:
-            for buffer in self.memory.buffers:
-                buffer.finish()
-            for arg, plain in self.copied_back:
-                if arg.flags.writeable:
-                    arg[...] = plain
+        for first in range(0, total, size):
+            st = self._state(first, min(size, total - first), counters)
+            Engine(self.decoded, st, max_steps).run()
 
-    def _state(self, first: int, blocks: int, counters: Counters) -> State:
+    def finish(self) -> None:
+        """Copy results to where the caller expects them."""
+        for buffer in self.memory.buffers:
+            buffer.finish()
+        for arg, plain in self.copied_back:
+            if arg.flags.writeable:
+                arg[...] = plain
+
+    def plain_state(self, first: int = 0, blocks: int = 1) -> State:
+        """A batch without memory, enough for the special registers."""
         st = State(
             blocks=blocks,
             threads=self.threads,
@@ -382,6 +432,10 @@ class _Launch:
             checks=self.checks,
         )
         st.static_shared, st.dynamic_shared = self.kernel.static_shared, self.shared_bytes
+        return st
+
+    def _state(self, first: int, blocks: int, counters: Counters) -> State:
+        st = self.plain_state(first, blocks)
         st.memory, st.counters, st.param = self.memory, counters, self.param
         st.clock = SyncClock(st)
         st.shared = Arena("shared", self.shared, self.shared_size, st.lane_block, blocks)

@@ -207,7 +207,7 @@ def _double_mma(ctx: Context, types: tuple[str, str]) -> Made:
     return Made(run, "mma", sync=-1)
 
 
-def _matrix_form(ctx: Context) -> tuple[int, bool]:
+def matrix_form(ctx: Context) -> tuple[int, bool]:
     """How many matrices, and whether they are transposed."""
     mods = list(ctx.mods)
     if mods[:3] != ["sync", "aligned", "m8n8"] or mods[-1] != "b16":
@@ -239,7 +239,7 @@ def _row_addresses(st: State, slot: int, offset: int, lanes: Array | None, in_sh
 
 @op("ldmatrix")
 def ldmatrix(ctx: Context) -> Made:
-    count, trans = _matrix_form(ctx)
+    count, trans = matrix_form(ctx)
     in_shared = any(m.startswith("shared") for m in ctx.mods)
     ctx.count(2)
     slot, offset = address(ctx, ctx.operands[1])
@@ -263,7 +263,7 @@ def ldmatrix(ctx: Context) -> Made:
 
 @op("stmatrix")
 def stmatrix(ctx: Context) -> Made:
-    count, trans = _matrix_form(ctx)
+    count, trans = matrix_form(ctx)
     in_shared = any(m.startswith("shared") for m in ctx.mods)
     ctx.count(2)
     slot, offset = address(ctx, ctx.operands[0])

@@ -1,0 +1,265 @@
+"""A launch on the fast engine: fill the context, run, and put everything back where it cannot be finished."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_mlir.runtime.ptx.counters import Counters
+from prism_mlir.runtime.ptx.decode import Block, Decoded, Step
+from prism_mlir.runtime.ptx.errors import RuntimeLimit
+from prism_mlir.runtime.ptx.jit.access import Options
+from prism_mlir.runtime.ptx.jit.analysis import SAME_IN_BLOCK, SAME_IN_LAUNCH
+from prism_mlir.runtime.ptx.jit.layout import REASONS, Entry, Field, Status
+from prism_mlir.runtime.ptx.jit.native import Compiled, compile_kernel
+from prism_mlir.runtime.ptx.jit.values import CannotCompile
+from prism_mlir.runtime.ptx.memory import Buffer, GlobalMemory, Placed
+from prism_mlir.runtime.ptx.program import Program
+from prism_mlir.runtime.ptx.provenance import Uses
+from prism_mlir.runtime.ptx.specials import SPECIALS
+from prism_mlir.runtime.ptx.state import WARP, State
+from prism_mlir.runtime.ptx.types import Array
+
+BLOCKS_PER_CALL = 256  # Python looks for interrupts in between
+Triple = tuple[int, int, int]
+
+
+class Launch(Protocol):
+    """What is needed of a launch; ``machine`` has it."""
+
+    program: Program
+    decoded: Decoded
+    uses: Uses
+    grid: Triple
+    block: Triple
+    threads: int
+    checks: Any
+    memory: GlobalMemory
+    param: Array
+    symbols: dict[str, int]
+    shared: tuple[Placed, ...]
+    shared_size: int
+    local: tuple[Placed, ...]
+    local_size: int
+
+    def written(self) -> list[Buffer]: ...
+    def plain_state(self) -> State: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """Why the fast engine did not finish a launch."""
+
+    reason: str
+
+
+def run(launch: Launch, cache: dict[Options, Compiled | Refusal], counters: Counters, max_steps: int) -> Refusal | None:
+    """Run a launch; None when it is done. After a refusal all memory is as before.
+
+    Raises:
+        RuntimeLimit: a warp has executed more than ``max_steps`` instructions.
+    """
+    options = _options(launch)
+    if options not in cache:
+        try:
+            cache[options] = compile_kernel(launch.program, launch.decoded, options)
+        except CannotCompile as problem:
+            cache[options] = Refusal(str(problem))
+    compiled = cache[options]
+    if isinstance(compiled, Refusal):
+        return compiled
+    wrong = [b for b in compiled.barriers if b.count not in (None, -(-launch.threads // WARP) * WARP)]
+    if wrong:
+        site = launch.decoded.sites[wrong[0].pc]
+        return Refusal(f"{site.location}: '{site.instruction.text}' does not name the whole block")
+    saved = [(buffer, buffer.bytes.data.copy()) for buffer in launch.written()]
+    prepared = _Context(launch, compiled, max_steps)
+    total = launch.grid[0] * launch.grid[1] * launch.grid[2]
+    status = Status.DONE
+    for first in range(0, total, BLOCKS_PER_CALL):
+        status = prepared.call(first, min(first + BLOCKS_PER_CALL, total))
+        if status is not Status.DONE:
+            break
+    else:
+        prepared.count(counters)
+        return None
+    return _undo(launch, prepared, status, saved, max_steps)
+
+
+def _undo(
+    launch: Launch, prepared: _Context, status: Status, saved: Sequence[tuple[Buffer, Array]], max_steps: int
+) -> Refusal:
+    for buffer, data in saved:
+        buffer.bytes.data[:] = data
+    for buffer in launch.memory.buffers:
+        if buffer.shadow is not None:
+            buffer.shadow.writer[:] = 0
+            buffer.shadow.reader[:] = 0
+    site = launch.decoded.sites[int(prepared.words[Field.WHERE])]
+    if status is Status.STEPS:
+        raise RuntimeLimit(
+            f"kernel '{launch.decoded.kernel.name}' has not ended after {max_steps} instructions;"
+            " raise max_steps if it is no endless loop",
+            site.location,
+        )
+    return Refusal(f"{site.location}: {REASONS[status]} at '{site.instruction.text}'")
+
+
+def _options(launch: Launch) -> Options:
+    checks = launch.checks
+    copies = sum(step.copies for step in launch.decoded.steps)
+    return Options(
+        race=checks.race,
+        cross_block=checks.cross_block,
+        alignment=checks.alignment,
+        partial=launch.threads % WARP != 0,
+        cell=launch.uses.shared_cell,
+        shared=len(launch.shared),
+        local=len(launch.local),
+        slots=min(256, max(16, 1 << (4 * copies).bit_length())),
+    )
+
+
+class _Context:
+    """The context of a launch and everything that it points to."""
+
+    def __init__(self, launch: Launch, compiled: Compiled, max_steps: int) -> None:
+        self.launch = launch
+        self.compiled = compiled
+        self.words = np.zeros(Field.COUNT, dtype=np.uint64)
+        self.warps = -(-launch.threads // WARP)
+        self.keep: list[Array] = []
+        rest = launch.threads % WARP
+        self.seen = self._array(2 * len(launch.decoded.blocks), np.uint64)
+        self.active = self._array(len(compiled.guarded), np.uint64)
+        cells = launch.shared_size // compiled.options.cell if compiled.options.race else 0
+        self.fill(
+            SHARED=self._bytes(launch.shared_size),
+            LOCAL=self._bytes(launch.local_size * self.warps * WARP if launch.local else 0),
+            BUFFERS=self._buffers(),
+            BUFFER_COUNT=len(launch.memory.buffers),
+            PARAM=self._kept(np.concatenate([launch.param, np.zeros(16, np.uint8)])),
+            PARAM_BYTES=launch.param.size,
+            SEEN=self.seen.ctypes.data,
+            ACTIVE=self.active.ctypes.data,
+            MAX_STEPS=max_steps,
+            LAST_LIVE=(1 << rest) - 1 if rest else 0xFFFFFFFF,
+            SHARED_VARIABLES=self._variables(launch.shared),
+            LOCAL_VARIABLES=self._variables(launch.local),
+            WRITERS=self._bytes(4 * cells),
+            READERS=self._bytes(4 * cells),
+            CELLS=cells,
+            STATES=self._bytes(compiled.state_bytes * self.warps),
+            RESUME=self._bytes(4 * self.warps),
+            QUEUES=self._bytes(compiled.options.queue_bytes * self.warps),
+            WARPS=self.warps,
+            GRID_X=launch.grid[0],
+            GRID_Y=launch.grid[1],
+            SHARED_BYTES=launch.shared_size,
+            LOCAL_BYTES=launch.local_size if launch.local else 0,
+        )
+        self._constants()
+
+    def fill(self, **words: int) -> None:
+        for name, value in words.items():
+            self.words[Field[name]] = value
+
+    def call(self, first: int, last: int) -> Status:
+        self.compiled.run(self.words.ctypes.data, first, last)
+        return Status(int(self.words[Field.STATUS]))
+
+    # -- memory ---------------------------------------------------------------------------------------------------
+
+    def _array(self, count: int, kind: type[np.generic]) -> Array:
+        """A zeroed array at a multiple of 64 bytes."""
+        item = np.dtype(kind).itemsize
+        store = np.zeros(count * item + 128, dtype=np.uint8)
+        skip = -store.ctypes.data % 64
+        self.keep.append(store)
+        return store[skip : skip + max(count, 1) * item].view(kind)
+
+    def _bytes(self, size: int) -> int:
+        return int(self._array(size, np.uint8).ctypes.data)
+
+    def _kept(self, array: Array) -> int:
+        self.keep.append(array)
+        return int(array.ctypes.data)
+
+    def _variables(self, placed: Sequence[Placed]) -> int:
+        table = np.array([(v.start, v.size) for v in placed] or [(0, 0)], dtype=np.int64)
+        return self._kept(table)
+
+    def _buffers(self) -> int:
+        buffers = self.launch.memory.buffers
+        table = self._array(Entry.COUNT * max(len(buffers), 1), np.uint64).reshape(-1, Entry.COUNT)
+        for row, buffer in zip(table, buffers, strict=False):
+            row[Entry.BASE], row[Entry.SIZE] = buffer.base, buffer.size
+            row[Entry.HOST], row[Entry.WRITABLE] = buffer.bytes.data.ctypes.data, buffer.writable
+            if buffer.shadow is not None and self.compiled.options.cross_block:
+                row[Entry.WRITERS] = buffer.shadow.writer.ctypes.data
+                row[Entry.READERS] = buffer.shadow.reader.ctypes.data
+                row[Entry.CELL_SHIFT] = buffer.shadow.cell_bytes.bit_length() - 1
+        return int(table.ctypes.data)
+
+    def _constants(self) -> None:
+        """One word a constant, and a row of the special registers that differ from thread to thread."""
+        layout, st = self.launch.decoded.layout, self.launch.plain_state()
+        words = np.zeros(len(layout.constants) + 1, dtype=np.uint64)
+        rows: list[npt.NDArray[np.uint32]] = []
+        for i, c in enumerate(layout.constants.values()):
+            if c.symbol:
+                words[i] = (self.launch.symbols[c.symbol] + c.offset) & (2**64 - 1)
+            elif c.special in SAME_IN_LAUNCH:
+                words[i] = int(SPECIALS[c.special].value(st)[0])
+            elif c.special and c.special not in SAME_IN_BLOCK:
+                rows.append(st.spread(SPECIALS[c.special].value(st)).astype(np.uint32))
+        table = self._array(len(rows) * self.warps * WARP, np.uint32)
+        if rows:
+            table[:] = np.concatenate(rows)
+        self.fill(CONSTANTS=self._kept(words), SPECIALS=int(table.ctypes.data))
+
+    # -- counters -------------------------------------------------------------------------------------------------
+
+    def count(self, counters: Counters) -> None:
+        """Add what was counted: how often each basic block ran, and the threads of guarded accesses."""
+        seen = self.seen.reshape(-1, 2).tolist()
+        rest = self.launch.threads % WARP
+        for block, (whole, partial) in zip(self.launch.decoded.blocks, seen, strict=True):
+            self._count_block(counters, block, whole + partial, whole * WARP + partial * rest)
+        counters.barriers += int(self.words[Field.BARRIERS])
+
+    def _count_block(self, counters: Counters, block: Block, warps: int, threads: int) -> None:
+        if not threads:
+            return
+        counters.thread_instructions += threads * len(block.steps)
+        for step in block.steps:
+            counters.warp_instructions[step.klass] = counters.warp_instructions.get(step.klass, 0) + warps
+            guarded = self.compiled.guarded.get(step.site.pc)
+            active = threads if guarded is None else int(self.active[guarded])
+            _count_step(counters, step, active)
+
+
+def _count_step(counters: Counters, step: Step, threads: int) -> None:
+    """``threads``: how many executed it; for matrices, 32 a warp."""
+    opcode, access = step.site.instruction.opcode, step.access
+    if opcode == "mma":
+        shape = next(m for m in step.site.instruction.mods if m.startswith("m16n8k"))
+        counters.mma(threads // WARP, 2 * 16 * 8 * int(shape.split("k")[1]))
+    elif access is None:
+        return
+    elif step.copies:
+        counters.cp_async_bytes += access.width * threads
+    elif opcode == "ldmatrix":
+        rows = 8 * int(next(m for m in step.site.instruction.mods if m in ("x1", "x2", "x4"))[1:])
+        lanes = threads if step.guard is not None else threads // WARP * rows
+        counters.shared_load_bytes += 16 * lanes
+    elif access.space == "shared":
+        counters.shared_load_bytes += access.width * threads * access.reads
+        counters.shared_store_bytes += access.width * threads * access.writes
+    elif access.space in ("global", ""):
+        counters.global_load_bytes += access.width * threads * access.reads
+        counters.global_store_bytes += access.width * threads * access.writes
