@@ -121,10 +121,13 @@ def counterexample_text(found: Counterexample) -> str:
 
 
 def symbolic(graph: KernelGraph) -> KernelGraph:
-    """The graph's structure: mappings are symbols again."""
-    return replace(
-        graph, nodes=tuple(replace(n, mapping=None) if isinstance(n, CustomNode) else n for n in graph.nodes)
-    )
+    """The graph's structure: mappings are symbols again, so nothing is known to be stored in parts."""
+    return replace(graph, nodes=tuple(_symbolic(n) if isinstance(n, CustomNode) else n for n in graph.nodes))
+
+
+def _symbolic(node: CustomNode) -> CustomNode:
+    inputs = tuple(replace(t, expanded=()) for t in node.block.inputs)
+    return replace(node, block=replace(node.block, inputs=inputs), mapping=None)
 
 
 def _listed(numbers: tuple[int, ...]) -> str:

@@ -62,13 +62,20 @@ class Workers:
         self._executor = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin, initargs=(judge,))
 
     def __enter__(self) -> Workers:
-        with _ctrl_c_later():  # a process that is just starting knows nothing better than a traceback
-            self._started = [self._executor.submit(os.getpid) for _ in range(self.jobs)]
+        try:
+            with _ctrl_c_later():  # a process that is just starting knows nothing better than a traceback
+                self._started = [self._executor.submit(os.getpid) for _ in range(self.jobs)]
+        except BaseException:
+            self._end()
+            raise
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        self._end()
+
+    def _end(self) -> None:
         with _ctrl_c_later():
             processes = list((self._executor._processes or {}).values())
             self._executor.shutdown(wait=False, cancel_futures=True)
@@ -122,12 +129,23 @@ def result_of(future: Future[Any], timeout: float | None = None) -> Any:
 
 @contextmanager
 def _ctrl_c_later() -> Iterator[None]:
-    """Ctrl-C waits until the block is done; processes that the block starts do not see it."""
-    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    """Ctrl-C waits until the block is done; processes that the block starts do not see it.
+
+    The mask is for those processes, which inherit it; a thread of a library may take the signal all the same.
+    """
+    if threading.current_thread() is not threading.main_thread():  # which alone is told of signals
+        yield
+        return
+    came: list[int] = []
+    mask = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    handler = signal.signal(signal.SIGINT, lambda number, _: came.append(number))
     try:
         yield
     finally:
-        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+        signal.signal(signal.SIGINT, handler)
+        signal.pthread_sigmask(signal.SIG_SETMASK, mask)
+    if came and callable(handler):
+        handler(signal.SIGINT, None)
 
 
 _judges: list[Judge] = []

@@ -10,6 +10,7 @@ import sys
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -69,7 +70,7 @@ def test_ctrl_c_gives_what_was_found(jobs: int, monkeypatch: pytest.MonkeyPatch)
     real = discover_module.search  # type: ignore[attr-defined]
     whole = discover(rms_norm(), TWO)
 
-    def stopped(*arguments: object) -> object:
+    def stopped(*arguments: Any) -> Any:
         for k, graph in enumerate(real(*arguments)):
             if k == 20:
                 os.kill(os.getpid(), signal.SIGINT)
