@@ -1,0 +1,77 @@
+"""One process against several: wall clock of search and proof, and whether the results are the same, byte for byte.
+
+Each measurement is a process of its own, one after the other, so that nothing is warm; the clock includes starting the workers.
+The load of the machine before each is printed: where others compute as well, several processes cannot show what they can do.
+
+    python benchmarks/parallel.py [--program NAME] [--jobs N] [--repeat N] [--json FILE]
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from pathlib import Path
+from statistics import median
+from time import perf_counter
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+LIMITS = {"operators": 11, "kernels": 2, "second_operators": 7}
+
+
+def measure(program: str, jobs: int) -> dict[str, Any]:
+    """Search and prove a program of ``prism_mlir.graph.examples``."""
+    from prism_mlir.compiler.discover import discover
+    from prism_mlir.graph import examples
+    from prism_mlir.search.limits import SearchLimits
+
+    load = os.getloadavg()[0]
+    started = perf_counter()
+    found = discover(getattr(examples, program)(), SearchLimits(**LIMITS), jobs=jobs)  # type: ignore[arg-type]
+    seconds = perf_counter() - started
+    told = repr([[g.sort_key for g in found.candidates], [v.to_dict() for v in found.verdicts], found.to_dict()])
+    return {
+        "jobs": jobs,
+        "seconds": seconds,
+        "search s": found.search_seconds,
+        "candidates": len(found.candidates),
+        "proved": len(found.proved),
+        "result": hashlib.sha256(told.encode()).hexdigest()[:12],
+        "load before": load,
+    }
+
+
+def main(
+    program: Annotated[str, typer.Option(help="Function of prism_mlir.graph.examples.")] = "rms_norm_mlp",
+    jobs: Annotated[int, typer.Option(min=2, help="Processes to compare with one.")] = 2,
+    repeat: Annotated[int, typer.Option(min=1, help="Measurements of each; the median counts.")] = 1,
+    output: Annotated[Path | None, typer.Option("--json", help="Also write the rows to this file.")] = None,
+) -> None:
+    """Print a row for each measurement, and the ratio of the medians."""
+    rows = []
+    for _ in range(repeat):
+        for count in (1, jobs):
+            with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+                rows.append(pool.submit(measure, program, count).result())
+    table = Table(*rows[0], title=f"{program}, {LIMITS}")
+    for row in rows:
+        table.add_row(*(f"{v:.2f}" if isinstance(v, float) else str(v) for v in row.values()))
+    console = Console(width=140)
+    console.print(table)
+    one, several = (median(r["seconds"] for r in rows if r["jobs"] == n) for n in (1, jobs))
+    same = len({r["result"] for r in rows}) == 1
+    console.print(f"{one / several:.2f} times faster with {jobs} processes; results {'the same' if same else 'DIFFER'}")
+    if output is not None:
+        output.write_text(json.dumps(rows, indent=2) + "\n")
+    if not same:
+        raise typer.Exit(1)
+
+
+if __name__ == "__main__":
+    typer.run(main)
