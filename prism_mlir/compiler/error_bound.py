@@ -32,6 +32,7 @@ def error_bounds(program: Program, views: Sequence[F64]) -> tuple[F64, ...]:
     views: the program's input views in f64. A bound is infinite or NaN where the value is.
     """
     narrow = _narrowest(program)
+    unit, tiny = _unit(narrow), _tiny(narrow)
     values: list[F64] = list(views)
     errors: list[F64] = [np.zeros_like(v) for v in values]
     computed = [False] * len(values)
@@ -39,7 +40,9 @@ def error_bounds(program: Program, views: Sequence[F64]) -> tuple[F64, ...]:
         for node in program.nodes:
             a, e = [values[v] for v in node.operands], [errors[v] for v in node.operands]
             if node.op.kind is Kind.MATMUL:
-                e = [x + narrow * abs(y) if computed[v] else x for x, y, v in zip(e, a, node.operands, strict=True)]
+                e = [
+                    x + unit * abs(y) + tiny if computed[v] else x for x, y, v in zip(e, a, node.operands, strict=True)
+                ]
             rank = a[0].ndim if a else 0
             values.append(np.asarray(evaluate_op(node.op, a, rank, Reals())))
             errors.append(_propagate(node.op, a, e, values[-1]))
@@ -59,9 +62,10 @@ def _tiny(dtype: DType) -> float:
     return {DType.F16: 2.0**-25, DType.BF16: 2.0**-134, DType.F32: 2.0**-150}.get(dtype, 0.0)
 
 
-def _narrowest(program: Program) -> float:
+def _narrowest(program: Program) -> DType:
+    """The program's narrowest floating type: what products may round their operands to."""
     dtypes = [i.dtype for i in program.inputs if i.dtype.is_float]
-    return max((_unit(d) for d in dtypes), default=F32_UNIT)
+    return max(dtypes, key=_unit, default=DType.F32)
 
 
 def _propagate(op: Op, a: list[F64], e: list[F64], value: F64) -> F64:
