@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from prism_mlir.graph.block import BlockGraph, Load
+from prism_mlir.graph.block import BlockGraph, BlockNode, Load, TensorType
+from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, KernelNode, LibraryNode
+from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.ops import Op
 
 
@@ -45,3 +47,39 @@ def unfold(graph: KernelGraph, position: int) -> KernelGraph:
                 count += 1
         values += [tiles[o] for o in node.block.outputs]
     return KernelGraph(graph.inputs, tuple(nodes), tuple(values[v] for v in graph.outputs))
+
+
+def fold(graph: KernelGraph) -> tuple[KernelGraph, int] | None:
+    """The reverse of :func:`unfold`: library operators before or after the only graph-defined operator become a plain one.
+
+    Returns the graph and the new operator's position; ``None`` where library operators stand on both sides, or elsewhere.
+    """
+    customs = [k for k, n in enumerate(graph.nodes) if isinstance(n, CustomNode)]
+    if len(customs) != 1 or len(graph.nodes) < 2:
+        return None
+    count, (k,) = len(graph.inputs), customs
+    kernel = graph.nodes[k]
+    assert isinstance(kernel, CustomNode)
+    results = range(count + k, count + k + len(kernel.block.outputs))
+    library = {count + n + (len(results) - 1 if n > k else 0): n for n in range(len(graph.nodes)) if n != k}
+    used = set(kernel.operands)
+    after = not used & set(library)
+    if not after and any(set(graph.nodes[n].operands) & set(results) for n in library.values()):
+        return None
+    read = sorted({v for n in library.values() for v in graph.nodes[n].operands if v not in library})
+    place = {v: j for j, v in enumerate((*read, *library))}
+    body = [BlockNode(Load(j, True)) for j in range(len(read))]
+    for n in library.values():
+        node = graph.nodes[n]
+        assert isinstance(node, LibraryNode)
+        body.append(BlockNode(node.op, tuple(place[v] for v in node.operands)))
+    saved = [v for v in library if v in used or v in graph.outputs]
+    types = tuple(TensorType(graph.shapes[v], graph.inputs[v].dtype if v < count else DType.F32) for v in read)
+    block = BlockGraph((), None, types, tuple(body), tuple(place[v] for v in saved))
+    empty = Mapping(((),) * len(read), (-1,) * len(read), ((),) * len(saved))
+    first, second = (tuple(results), tuple(saved)) if after else (tuple(saved), tuple(results))
+    number = {v: n for n, v in enumerate((*range(count), *first, *second))}
+    plain = CustomNode(block, tuple(number[v] for v in read), None if kernel.mapping is None else empty)
+    fused = replace(kernel, operands=tuple(number[v] for v in kernel.operands))
+    outputs = tuple(number[v] for v in graph.outputs)
+    return KernelGraph(graph.inputs, (fused, plain) if after else (plain, fused), outputs), int(after)

@@ -13,6 +13,7 @@ from prism_mlir.graph.block import BlockGraph, BlockNode, Load
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode
 from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.ops import Op
+from prism_mlir.search.library import fold
 
 Form = tuple[object, ...]
 
@@ -62,28 +63,27 @@ def _key(node: BlockNode, place: dict[int, int]) -> _Key:
     return max(operands, default=-1), operands, node.op.sort_key
 
 
-def normal_form(graph: KernelGraph, saved_order: Sequence[int] | None = None) -> Form:
-    """What is left of a graph when everything that makes no difference is taken away.
-
-    saved_order: in which order to list what the first graph-defined operator saves, of two. Default: outputs of the graph in the
-                 graph's order, then the others as they are
-    """
+def normal_form(graph: KernelGraph) -> Form:
+    """What is left of a graph when everything that makes no difference is taken away."""
+    folded = fold(graph) if any(isinstance(n, LibraryNode) for n in graph.nodes) else None
+    if folded is not None:
+        return ("library", folded[1], *normal_form(folded[0]))
     number = {v: v for v in range(len(graph.inputs))}  # kernel values as the form counts them
     forms: list[object] = []
     shared = _shared_dims(graph)
     value = len(graph.inputs)
     for node in graph.nodes:
+        operands = [number[v] for v in node.operands]
         if isinstance(node, LibraryNode):
-            forms.append((str(node.op), tuple(number[v] for v in node.operands)))
+            forms.append((str(node.op), tuple(operands)))
             number[value], value = len(number), value + 1
             continue
-        count = len(node.block.outputs)
-        order = sorted(range(count), key=lambda o, value=value: _first(graph.outputs, value + o))  # type: ignore[misc]
-        if saved_order is not None and node is graph.nodes[0]:
-            order = list(saved_order)
-        forms.append(_custom_form(node, [number[v] for v in node.operands], order, shared))
+        found = ordered(node.block, operands)
+        keys = [(_first(graph.outputs, value + o), place) for o, place in enumerate(found.outputs)]
+        order = sorted(range(len(keys)), key=lambda o, keys=keys: keys[o])  # type: ignore[misc]
+        forms.append(_custom_form(node, found, order, shared))
         number |= {value + o: value + k for k, o in enumerate(order)}
-        value += count
+        value += len(order)
     return (*forms, tuple(number[v] for v in graph.outputs))
 
 
@@ -96,8 +96,7 @@ def _shared_dims(graph: KernelGraph) -> frozenset[str]:
     return frozenset(p for p in names if names.count(p) > 1)
 
 
-def _custom_form(node: CustomNode, operands: Sequence[int], order: Sequence[int], shared: frozenset[str]) -> Form:
-    found = ordered(node.block, operands)
+def _custom_form(node: CustomNode, found: Ordered, order: Sequence[int], shared: frozenset[str]) -> Form:
     nodes = tuple((n.op.sort_key, n.operands) for n in found.nodes)
     outputs = tuple(found.outputs[o] for o in order)
     if node.mapping is None:

@@ -21,6 +21,7 @@ from prism_mlir.search.generate import Found, Generator, Tile, _State
 from prism_mlir.search.instantiate import Accept, instantiate, with_cuts
 from prism_mlir.search.kernel_generate import FirstKernel, PairStructures, Saved, SecondKernel
 from prism_mlir.search.kernel_instantiate import PairInstantiator
+from prism_mlir.search.library import fold
 from prism_mlir.search.limits import Funnel, SearchLimits
 from prism_mlir.search.mappings import Cut, MappingSpace, mapping_space, to_mapping
 from prism_mlir.search.normal_form import Form, Ordered, normal_form, ordered, reordered
@@ -56,7 +57,7 @@ class Reached:
 
 RULES = {
     "interface": "tensors are the program's",
-    "library": "library operators are not searched",
+    "library": "library operators allowed, and where",
     "kernels": "graph-defined operators allowed",
     "loads": "which tensors are loaded, and where",
     "repeated": "no node twice",
@@ -102,6 +103,7 @@ class _Follower:
     ) -> None:
         self.program, self.graph, self.limits, self.refute, self.target = program, graph, limits, refute, target
         self.late, self.notes = "", list[str]()
+        self.given = graph  # with library operators, which are followed as the kernel that they are the parts of
 
     def run(self) -> Reached:
         self._check_interface()
@@ -127,9 +129,9 @@ class _Follower:
         results = [self.program.shapes[o.value] for o in self.program.outputs]
         if [graph.shapes[v] for v in graph.outputs] != results:
             raise _Reject("interface", "the graph's outputs do not have the shapes of the program's")
-        for k, node in enumerate(graph.nodes):
-            if isinstance(node, LibraryNode):
-                raise _Reject("library", f"kernel {k} is a library operator ({node.op}); they are not searched")
+        if any(isinstance(node, LibraryNode) for node in graph.nodes):
+            self._fold()
+            return
         if not graph.nodes:
             raise _Reject("kernels", "the graph has no kernel")
         if len(graph.nodes) > self.limits.kernels:
@@ -137,6 +139,16 @@ class _Follower:
             raise _Reject("kernels", f"{len(graph.nodes)} kernels, the limit is {self.limits.kernels}{more}")
         if len({n.mapping is None for n in graph.custom}) > 1:
             raise _Reject("mapping", "some mappings are symbols and some are not")
+
+    def _fold(self) -> None:
+        """Library operators are followed as the plain kernel that the search takes apart."""
+        count = sum(isinstance(node, LibraryNode) for node in self.graph.nodes)
+        if count > self.limits.library:
+            raise _Reject("library", f"{count} library operators, the limit is {self.limits.library}")
+        folded = fold(self.graph)
+        if folded is None:
+            raise _Reject("library", "library operators are searched before or after one graph-defined operator")
+        self.graph = folded[0]
 
     # one kernel
 
@@ -153,7 +165,7 @@ class _Follower:
         expected = tuple(found.outputs[v - len(self.graph.inputs)] for v in self.graph.outputs)
         (custom,) = made.custom
         _check_outputs(custom.block, expected, found, "")
-        return custom.block, normal_form(self.graph)
+        return custom.block, normal_form(self.given)
 
     def _follow_block(self, generator: Generator, found: Ordered, what: str) -> KernelGraph:
         """Build the nodes up in a generator. Returns the graph that the search makes of them."""
@@ -342,7 +354,7 @@ class _Follower:
         results = count + len(left.outputs)
         expected = tuple(right.outputs[v - results] for v in self.graph.outputs if v >= results)
         _check_outputs(custom.block, expected, right, "second kernel: ")
-        form = normal_form(self.graph, order)
+        form = normal_form(self.given)
         self._follow_mappings(made.block, custom.block, made.saved, None if first.mapping is None else form)
         return form
 

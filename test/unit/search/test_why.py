@@ -159,7 +159,7 @@ BY_HAND: dict[str, tuple[Program, KernelGraph, SearchLimits, str]] = {
         SQUARE,
         KernelGraph(program_types(SQUARE), (LibraryNode(MATMUL, (0, 1)), LibraryNode(EXP, (2,))), (3,)),
         SearchLimits(),
-        "kernel 0 is a library operator",
+        "2 library operators, the limit is 0",
     ),
     "loads": (
         SQUARE,
@@ -341,3 +341,22 @@ def test_the_form_sees_every_difference_that_matters() -> None:
     assert normal_form(swapped) != normal_form(softmax())
     assert normal_form(softmax(replace(GOOD, fmap=(1, -1)))) != normal_form(softmax())
     assert normal_form(softmax(None)) != normal_form(softmax())
+
+
+def test_graphs_with_library_operators() -> None:
+    """They are found as they are and after the way through IR; with fewer library operators allowed, the limit is named."""
+    limits = SearchLimits(operators=6, library=2, second_operators=6)
+    found, number = searched(attention, limits)
+    program = attention()
+    ask = refute(program)
+    mixed = [k for k, g in enumerate(found) if any(isinstance(n, LibraryNode) for n in g.nodes)]
+    assert mixed and len(number) == len(found)
+    for k in mixed:
+        for graph in (found[k], ir_to_graph(graph_to_ir(found[k], program=program))):
+            answer = explain(program, graph, limits, ask)
+            assert isinstance(answer, Reached), answer
+            assert number[answer.form] == k
+    two = next(found[k] for k in mixed if sum(isinstance(n, LibraryNode) for n in found[k].nodes) == 2)
+    answer = explain(program, two, replace(limits, library=1), ask)
+    assert isinstance(answer, Rejected) and answer.rule == "library"
+    assert str(answer) == "2 library operators, the limit is 1"
