@@ -59,6 +59,7 @@ def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
             f"{len(statuses)} with concrete mappings ({discovery.search_seconds:.2f} s)",
         ),
         *(("stopped", reason) for reason in discovery.funnel.stopped_by),
+        *(("left", what) for what in discovery.funnel.left),
         (
             "proved",
             f"{statuses.count(Status.PROVED)} of {len(statuses)} for all sizes, "
