@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import replace
 from itertools import product
 
 from prism_mlir.graph.block import Load
@@ -20,7 +19,7 @@ from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.search.abstract import AbstractTarget, abstract_target
-from prism_mlir.search.generate import Dims, Generator, Goal, Tile, _State
+from prism_mlir.search.generate import Dims, Generator, Goal, Tile, _State, load_stages
 from prism_mlir.search.instantiate import Accept, instantiate
 from prism_mlir.search.limits import Funnel, SearchLimits
 from prism_mlir.search.mappings import Fixed
@@ -45,9 +44,9 @@ class ConcreteGenerator(Generator):
         concrete: AbstractSet[str],
         *,
         target: AbstractTarget | None = None,
-        uniform: bool = True,
+        outside: int | None = None,
     ) -> None:
-        super().__init__(program, limits, funnel, target=target, uniform=uniform)
+        super().__init__(program, limits, funnel, target=target, outside=outside)
         unknown = sorted(concrete - set(FAMILIES))
         if unknown:
             raise InputError(f"no maps are called '{unknown[0]}', known are {', '.join(FAMILIES)}")
@@ -152,10 +151,8 @@ def search_concrete(
     if deadline is not None and clock is not None:
         funnel = _Timed(funnel, deadline, clock, f"time limit of {limits.seconds} s")
     input_dims = dim_classes(program).of[: len(program.inputs)]
-    for invariant_loads in (False, True):
-        stage = replace(limits, invariant_loads=invariant_loads or limits.invariant_loads)
-        uniform = not invariant_loads or limits.invariant_loads
-        generator = ConcreteGenerator(program, stage, funnel, concrete, target=target, uniform=uniform)
+    for stage, outside in load_stages(limits, len(program.inputs)):
+        generator = ConcreteGenerator(program, stage, funnel, concrete, target=target, outside=outside)
         for graph, fixed in generator.run_fixed():
             before = funnel.counts["mappings"]
             yield from instantiate(graph, accept, funnel, input_dims, limits.candidates, fixed)
@@ -163,7 +160,7 @@ def search_concrete(
                 funnel.count("mappings with a loop", funnel.counts["mappings"] - before)
             if not funnel.complete:
                 return
-        if funnel.counts["mappings with a loop"] or limits.invariant_loads or not funnel.complete:
+        if funnel.counts["mappings with a loop"] or not funnel.complete:
             return
 
 

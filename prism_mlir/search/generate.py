@@ -8,7 +8,7 @@ program (``abstract``), or too few operators remain to bring every open tile to 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import product
 
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, BlockOp, Load, Stage
@@ -104,7 +104,8 @@ class Generator:
     """Enumerates block graphs whose abstract expression is the program's.
 
     ``target`` decides what is a subexpression; another one than the program's own (which accepts everything, say) turns
-    the generator into brute force. ``uniform=False`` leaves out what a search without ``limits.invariant_loads`` generates.
+    the generator into brute force. ``outside`` restricts it to structures that load some tensors inside the loop and exactly so
+    many outside (see :func:`load_stages`).
     """
 
     def __init__(
@@ -114,9 +115,9 @@ class Generator:
         funnel: Funnel,
         *,
         target: AbstractTarget | None = None,
-        uniform: bool = True,
+        outside: int | None = None,
     ):
-        self.program, self.limits, self.funnel, self.uniform = program, limits, funnel, uniform
+        self.program, self.limits, self.funnel, self.outside = program, limits, funnel, outside
         self.target = target or abstract_target(program)
         classes = dim_classes(program)
         self.input_dims = classes.of[: len(program.inputs)]
@@ -173,10 +174,10 @@ class Generator:
             return uniform
         options = [[(Load(k),), (Load(k, True),), (Load(k), Load(k, True))] for k in needed]
         sets = [tuple(load for group in combo for load in group) for combo in product(*options)]
-        mixed = [s for s in sets if s not in uniform]
-        return (uniform if self.uniform else []) + sorted(
-            mixed, key=lambda s: (sum(load.invariant for load in s), len(s), [load.sort_key for load in s])
-        )
+        mixed = sorted((s for s in sets if s not in uniform), key=_load_set_key)
+        if self.outside is None:
+            return uniform + mixed
+        return [s for s in mixed if sum(load.invariant for load in s) == self.outside]
 
     def _load_tiles(self, loads: Sequence[Load]) -> Iterator[tuple[Tile, ...]]:
         """The tiles that loads bring in; more than one choice only where mappings are chosen this early (``concrete``)."""
@@ -360,6 +361,22 @@ class Generator:
         node = CustomNode(block, tuple(range(len(self.types))), None, matching.equalities)
         count = len(self.types)
         return KernelGraph(self.types, (node,), tuple(count + k for k in range(len(outputs))))
+
+
+def _load_set_key(loads: tuple[Load, ...]) -> tuple[int, int, list[tuple[str, ...]]]:
+    return sum(load.invariant for load in loads), len(loads), [load.sort_key for load in loads]
+
+
+def load_stages(limits: SearchLimits, inputs: int) -> Iterator[tuple[SearchLimits, int | None]]:
+    """The stages of a search, as limits and ``outside`` of a generator; it ends with the first that finds a graph with a loop.
+
+    Graphs that load everything inside the loop, or have no loop; then one load outside the loop beside those inside, two, and
+    so on. With ``limits.invariant_loads`` all of this is one stage.
+    """
+    yield limits, None
+    if not limits.invariant_loads:
+        for outside in range(1, inputs + 1):
+            yield replace(limits, invariant_loads=True), outside
 
 
 def _meet(a: Stage, b: Stage) -> Stage | None:

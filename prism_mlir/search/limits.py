@@ -31,7 +31,7 @@ class SearchLimits:
     second_operators: int = 6
     saved: int = 2
     library: int = 0
-    states: int = 5_000_000
+    states: int = 200_000
     structures: int = 100_000
     candidates: int = 100_000
     seconds: float | None = None

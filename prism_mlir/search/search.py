@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 
 from prism_mlir.graph.block import BlockGraph
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.search.abstract import abstract_target
 from prism_mlir.search.branches import Walk, count_branches, take_branches
+from prism_mlir.search.generate import load_stages
 from prism_mlir.search.instantiate import Accept
 from prism_mlir.search.kernel_generate import Saved
 from prism_mlir.search.limits import Funnel, SearchLimits, TimedFunnel
@@ -31,7 +31,8 @@ def search(
     clock:  a monotonic clock in seconds, for ``limits.seconds``
     pool:   processes that search parts; graphs, order and counts are the same with any number of them, or none
 
-    Where no graph with a loop is found that loads everything inside it, structures with loads outside are searched as well.
+    Where no graph with a loop is found that loads everything inside it, structures with loads outside are searched as well, few
+    of them first (``generate.load_stages``).
     """
     if limits.seconds is not None and clock is not None:
         funnel = TimedFunnel(funnel, clock, clock() + limits.seconds, f"time limit of {limits.seconds:g} s")
@@ -50,11 +51,10 @@ def search(
 
 
 def _single_kernels(task: Task, limits: SearchLimits, funnel: Funnel, pool: Pool | None) -> Iterator[KernelGraph]:
-    for invariant_loads in (False, True):
-        uniform = not invariant_loads or limits.invariant_loads  # the second stage does not repeat the first
-        stage = Stage(replace(limits, invariant_loads=invariant_loads or limits.invariant_loads), uniform)
+    for own, outside in load_stages(limits, len(task.program.inputs)):
+        stage = Stage(own, outside)
         yield from walk_of(task, stage, funnel, pool).results(use_of(task, stage))
-        if funnel.counts["mappings with a loop"] or limits.invariant_loads or not funnel.complete:
+        if funnel.counts["mappings with a loop"] or not funnel.complete:
             return
 
 

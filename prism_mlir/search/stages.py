@@ -29,10 +29,10 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Stage:
-    """A walk over structures. uniform: see :class:`Generator`; first: structures are first kernels, of two."""
+    """A walk over structures. outside: see :class:`Generator`; first: structures are first kernels, of two."""
 
     limits: SearchLimits
-    uniform: bool = True
+    outside: int | None = None
     first: bool = False
 
 
@@ -43,7 +43,7 @@ class FirstWalk(Walk, FirstKernel):
 def make_walk(task: Task, stage: Stage, funnel: Funnel) -> Walk:
     """The walk of a stage, searching everything itself."""
     kind = FirstWalk if stage.first else Walk
-    return kind(task.program, stage.limits, funnel, target=task.target, uniform=stage.uniform)
+    return kind(task.program, stage.limits, funnel, target=task.target, outside=stage.outside)
 
 
 def use_of(task: Task, stage: Stage) -> Use:
