@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
+from typing import Any
 
 import numpy as np
 
@@ -74,6 +75,12 @@ def _turns() -> tuple[Array, Array]:
     return np.array([w >> 40 for w in words], np.uint64), np.array([w & (2**40 - 1) for w in words], np.uint64)
 
 
+def _look_up(table: Array, index: Any) -> Array:
+    """``table[index]``; a value of the compiling engine does it itself."""
+    found: Array = table.take(index) if isinstance(index, np.ndarray) else index.look_up(table)
+    return found
+
+
 def _reduced(x: Array) -> tuple[Array, Array]:
     """Quadrant (0 to 3, as int64) and what is left in radians, for f32 numbers in f64; nonsense for infinities."""
     narrow = np.abs(x).astype(np.float32).view(np.uint32)
@@ -81,7 +88,7 @@ def _reduced(x: Array) -> tuple[Array, Array]:
     mantissa = (narrow & np.uint32(0x7FFFFF)) | np.where(exponent == 0, np.uint32(0), np.uint32(0x800000))
     m = mantissa.astype(np.uint64)
     upper, lower = _turns()
-    turn = m * np.take(upper, exponent) + ((m * np.take(lower, exponent)) >> np.uint64(40))
+    turn = m * _look_up(upper, exponent) + ((m * _look_up(lower, exponent)) >> np.uint64(40))
     quadrant = (turn + np.uint64(1 << 61)) >> np.uint64(62)
     rest = (turn - (quadrant << np.uint64(62))).view(np.int64).astype(np.float64) * _RADIANS
     small = np.abs(x) < 0.75

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from prism_mlir.runtime.ptx import Module, RunResult
+from prism_mlir.runtime.ptx import Checks, Module, RunResult
 
 HEADER = ".version 8.1\n.target sm_90\n.address_size 64\n"
 NUMPY = {
@@ -28,9 +28,16 @@ def width(kind: str) -> int:
     return int(np.dtype(NUMPY[kind]).itemsize * 8)
 
 
-def run_op(code: str, sources: Sequence[tuple[str, npt.NDArray[Any]]], out: str, declare: str = "") -> npt.NDArray[Any]:
-    """Run ``code`` once an element: it reads %a, %b, %c (of the types of ``sources``) and writes %d (of type ``out``)."""
-    n = len(sources[0][1])
+def run_op(
+    code: str, sources: Sequence[tuple[str, npt.NDArray[Any]]], out: str, declare: str = "", compiled: bool = True
+) -> npt.NDArray[Any]:
+    """Run ``code`` once an element: it reads %a, %b, %c (of the types of ``sources``) and writes %d (of type ``out``).
+
+    Both engines run it and must agree to the bit (all NaN count as one). Elements are repeated to fill whole warps, so that none diverges.
+    """
+    count = len(sources[0][1])
+    n = -(-count // 32) * 32
+    sources = [(kind, np.resize(np.ascontiguousarray(v, dtype=NUMPY[kind]), n)) for kind, v in sources]
     lines, params, args = [], [], []
     for name, (kind, values) in zip("abc", sources, strict=False):
         bits = width(kind)
@@ -75,10 +82,22 @@ DONE:
   ret;
 }}
 """
-    Module.load(text, "op.ptx").kernel("k").run(
-        grid=(-(-n // 128),), block=(128,), args=[*args, result, n], outputs={len(args)}
-    )
-    return result
+    kernel = Module.load(text, "op.ptx").kernel("k")
+    shape: dict[str, Any] = {"grid": (-(-n // 128),), "block": (128,)}
+    kernel.run(**shape, args=[*args, result, n], outputs={len(args)})
+    again = np.zeros_like(result)
+    second = kernel.run(**shape, args=[*args, again, n], engine="fast", checks=Checks.none())
+    assert second.engine == "fast" or not compiled, second.fallback_reason
+    same_bits(again, result)
+    return result[:count]
+
+
+def same_bits(got: npt.NDArray[Any], expected: npt.NDArray[Any]) -> None:
+    """Equal to the bit, where all NaN are one."""
+    differs = got.view(f"u{got.itemsize}") != expected.view(f"u{got.itemsize}")
+    if got.dtype.kind == "f":
+        differs &= ~(np.isnan(got) & np.isnan(expected))
+    assert not differs.any(), (got[differs][:5], expected[differs][:5], np.flatnonzero(differs)[:5])
 
 
 def kernel(body: str, params: str = ".param .u64 p0", shared: str = "") -> str:

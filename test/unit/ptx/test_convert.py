@@ -72,7 +72,8 @@ def test_float_to_int(dst: str, src: str, mode: str) -> None:
 @pytest.mark.parametrize(("dst", "src", "mode"), list(product(["f16", "f32", "f64"], INTS, ["rn", "rz", "rm", "rp"])))
 def test_int_to_float(dst: str, src: str, mode: str) -> None:
     values = edges(src) + [wrap(int(v), src) for v in RNG.integers(0, 2**63, 40)]
-    got = run_op(f"cvt.{mode}.{dst}.{src} %d, %a;", [(src, column(values, src))], dst)
+    compiled = (dst, mode) == ("f64", "rn") or dst != "f64" or src[1:] != "64"
+    got = run_op(f"cvt.{mode}.{dst}.{src} %d, %a;", [(src, column(values, src))], dst, compiled=compiled)
     bits, low, high = LIMITS[dst]
     assert got.astype(np.float64).tolist() == [round_exact(Fraction(v), mode, bits, low, high) for v in values]
 

@@ -35,6 +35,7 @@ from prism_mlir.runtime.ptx.jit.layout import (
     SLOT_DATA,
     SLOT_MASK,
     SLOT_OFFSETS,
+    SLOT_SOURCES,
     Entry,
     Field,
     Status,
@@ -44,6 +45,7 @@ from prism_mlir.runtime.ptx.memory import LOCAL_WINDOW, REGION_BASE, REGION_SHIF
 ACCESS = ir.FunctionType(VOID, [PTR, ADDRESSES, I32, I32, PTR])
 COPY = ir.FunctionType(VOID, [PTR, ADDRESSES, ADDRESSES, I32, I32, I32])
 QUEUE = ir.FunctionType(VOID, [PTR])
+FALSE = ir.Constant(ir.IntType(1), 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,19 +297,45 @@ class Accesses:
         full = b.icmp_unsigned(">=", b.sub(tail, head), i64(self.options.slots))
         x.fail_if(full, Status.QUEUE_FULL, pc, b.ret_void)
         slot = self._slot(x, queue, tail)
-        data = x.at(slot, SLOT_DATA)
-        with b.if_then(b.icmp_unsigned("!=", valid, i32(-1)), likely=False):
-            x.call("llvm.memset.p0.i64", VOID, data, ir.Constant(I8, 0), i64(512), ir.Constant(ir.IntType(1), 0))
-        # The buffer's idle lanes would get copies of an active one, so lanes to be filled with zeros are cleared again.
-        b.call(self.load("global", width), [ctx, source, valid, pc, data])
-        zeros = b.and_(bits, b.not_(valid))
-        with x.each_lane(zeros) as lane:
-            x.store(ir.Constant(ir.IntType(8 * width), 0), data, b.mul(lane, i64(width)))
         x.store(x.load(queue, QUEUE_COMMITTED, I64, 8), slot, 0, 8)
         x.store(bits, slot, SLOT_MASK, 4)
-        x.store(b.trunc(offset, WORDS), slot, SLOT_OFFSETS, 16)
-        x.store(b.add(tail, i64(1)), queue, QUEUE_TAIL, 8)
         x.store(i32(width), slot, SLOT_MASK + 4, 4)
+        x.store(b.trunc(offset, WORDS), slot, SLOT_OFFSETS, 64)
+        x.store(b.add(tail, i64(1)), queue, QUEUE_TAIL, 8)
+        b.call(self._fetch(width), [ctx, source, valid, pc, slot])
+        b.ret_void()
+
+    def _fetch(self, width: int) -> ir.Function:
+        """The source of a copy: lanes, those that copy instead of filling with zeros, program counter, slot."""
+        return self._function(f"fetch.{width}", ACCESS, lambda x: self._write_fetch(x, width))
+
+    def _write_fetch(self, x: Build, width: int) -> None:
+        """Where nothing can write the source while the kernel runs, its bytes may be taken when the copy lands."""
+        b = x.b
+        _, source, valid, pc, slot = x.function.args
+        data = b.ptrtoint(x.at(slot, SLOT_DATA), I64)
+        inside = b.add(x.splat(data), lanes_of(I64, 16))
+        with b.if_then(b.icmp_unsigned("!=", valid, i32(-1)), likely=False):
+            x.call("llvm.memset.p0.i64", VOID, x.at(slot, SLOT_DATA), ir.Constant(I8, 0), i64(512), FALSE)
+            x.store(inside, slot, SLOT_SOURCES, 64)
+        host, offset, entry = self._place(x, "global", width, source, valid, pc, store=False)
+        assert entry is not None
+        if self.options.cross_block:
+            shadow.global_access(x, entry, offset, valid, width, False, pc)
+        places = b.add(offset, x.splat(host))
+        stable = b.icmp_unsigned("!=", x.load(entry, 8 * Entry.STABLE, I64, 8), i64(0))
+        with b.if_then(stable):
+            x.store(b.select(x.mask(valid), places, inside), slot, SLOT_SOURCES, 64)
+            for lane in range(0, 32, 64 // width):
+                address = b.inttoptr(b.extract_element(places, i32(lane)), PTR)
+                x.call("llvm.prefetch.p0", VOID, address, i32(0), i32(3), i32(1))
+            b.ret_void()
+        x.store(places, slot, SLOT_SOURCES, 64)
+        with x.each_lane(valid) as lane:
+            piece = ir.VectorType(I32, width // 4)
+            value = x.load(x.load(slot, b.add(b.mul(lane, i64(8)), i64(SLOT_SOURCES)), I64, 8), 0, piece)
+            x.store(value, slot, b.add(b.mul(lane, i64(16)), i64(SLOT_DATA)), 4)
+        x.store(inside, slot, SLOT_SOURCES, 64)
         b.ret_void()
 
     def _land(self, x: Build, keep: int | None) -> None:
@@ -330,28 +358,31 @@ class Accesses:
         b.cbranch(more, body, done)
         b.position_at_end(body)
         bits, width = x.load(slot, SLOT_MASK, I32, 4), x.load(slot, SLOT_MASK + 4, I32, 4)
-        offset = b.zext(x.load(slot, SLOT_OFFSETS, WORDS, 16), ADDRESSES)
         for size in (4, 8, 16):
             with b.if_then(b.icmp_unsigned("==", width, i32(size))):
-                self._land_one(x, offset, bits, size, x.at(slot, SLOT_DATA))
+                self._land_one(x, slot, bits, size)
         b.store(b.add(at, i64(1)), head)
         b.branch(loop)
         b.position_at_end(done)
         x.store(b.load(head, typ=I64), queue, QUEUE_HEAD, 8)
         b.ret_void()
 
-    def _land_one(self, x: Build, offset: ir.Value, bits: ir.Value, width: int, data: ir.Value) -> None:
+    def _land_one(self, x: Build, slot: ir.Value, bits: ir.Value, width: int) -> None:
         b = x.b
         host = x.field(Field.SHARED)
         if self.options.race:
+            offset = b.zext(x.load(slot, SLOT_OFFSETS, WORDS, 64), ADDRESSES)
             shadow.shared_land(x, offset, bits, width, self.options.cell)
-        if width < 16:
-            self._each(x, host, offset, bits, width, data)
-            return
+        piece = ir.VectorType(I32, width // 4)
+
+        def move(lane: ir.Value) -> None:
+            source = x.load(slot, b.add(b.mul(lane, i64(8)), i64(SLOT_SOURCES)), I64, 8)
+            to = x.load(slot, b.add(b.mul(lane, i64(4)), i64(SLOT_OFFSETS)), I32, 4)
+            x.store(x.load(source, 0, piece), host, b.zext(to, I64))
+
         with b.if_else(b.icmp_unsigned("==", bits, i32(-1))) as (every, some):
             with every:
                 for lane in range(32):
-                    piece = x.load(data, lane * 16, ir.VectorType(I32, 4), 16)
-                    x.store(piece, host, b.extract_element(offset, i32(lane)))
-            with some:
-                self._each(x, host, offset, bits, width, data)
+                    move(i64(lane))
+            with some, x.each_lane(bits) as lane:
+                move(lane)

@@ -266,6 +266,8 @@ class WarpKernel:
             step.raw(state, mask)
         guard = self.guard(step)
         for slot, value in registers.written.items():
+            if not isinstance(value, Value):  # the same for every input
+                value = Value(self.b, value.dtype, [constant(value.reshape(-1)[0], value.dtype)])
             self.write(slot, value, guard)
 
     # -- guards and control flow ----------------------------------------------------------------------------------

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
 import numpy as np
@@ -25,6 +25,7 @@ from prism_mlir.runtime.ptx.state import WARP, State
 from prism_mlir.runtime.ptx.types import Array
 
 BLOCKS_PER_CALL = 256  # Python looks for interrupts in between
+MOST_SLOTS = 1024  # copies in flight in one warp
 Triple = tuple[int, int, int]
 
 
@@ -64,6 +65,17 @@ def run(launch: Launch, cache: dict[Options, Compiled | Refusal], counters: Coun
         RuntimeLimit: a warp has executed more than ``max_steps`` instructions.
     """
     options = _options(launch)
+    while True:
+        refusal, status = _attempt(launch, cache, options, counters, max_steps)
+        if status is not Status.QUEUE_FULL or options.slots >= MOST_SLOTS:
+            return refusal
+        options = replace(options, slots=8 * options.slots)
+
+
+def _attempt(
+    launch: Launch, cache: dict[Options, Compiled | Refusal], options: Options, counters: Counters, max_steps: int
+) -> tuple[Refusal | None, Status]:
+    """One try; the refusal, if any, and the status that led to it."""
     if options not in cache:
         try:
             cache[options] = compile_kernel(launch.program, launch.decoded, options)
@@ -71,11 +83,11 @@ def run(launch: Launch, cache: dict[Options, Compiled | Refusal], counters: Coun
             cache[options] = Refusal(str(problem))
     compiled = cache[options]
     if isinstance(compiled, Refusal):
-        return compiled
+        return compiled, Status.DONE
     wrong = [b for b in compiled.barriers if b.count not in (None, -(-launch.threads // WARP) * WARP)]
     if wrong:
         site = launch.decoded.sites[wrong[0].pc]
-        return Refusal(f"{site.location}: '{site.instruction.text}' does not name the whole block")
+        return Refusal(f"{site.location}: '{site.instruction.text}' does not name the whole block"), Status.DONE
     saved = [(buffer, buffer.bytes.data.copy()) for buffer in launch.written()]
     prepared = _Context(launch, compiled, max_steps)
     total = launch.grid[0] * launch.grid[1] * launch.grid[2]
@@ -86,8 +98,8 @@ def run(launch: Launch, cache: dict[Options, Compiled | Refusal], counters: Coun
             break
     else:
         prepared.count(counters)
-        return None
-    return _undo(launch, prepared, status, saved, max_steps)
+        return None, Status.DONE
+    return _undo(launch, prepared, status, saved, max_steps), status
 
 
 def _undo(
@@ -120,7 +132,7 @@ def _options(launch: Launch) -> Options:
         cell=launch.uses.shared_cell,
         shared=len(launch.shared),
         local=len(launch.local),
-        slots=min(256, max(16, 1 << (4 * copies).bit_length())),
+        slots=max(8, 1 << (copies - 1).bit_length()) if copies else 0,
     )
 
 
@@ -196,7 +208,9 @@ class _Context:
     def _buffers(self) -> int:
         buffers = self.launch.memory.buffers
         table = self._array(Entry.COUNT * max(len(buffers), 1), np.uint64).reshape(-1, Entry.COUNT)
+        written = {id(buffer) for buffer in self.launch.written()}
         for row, buffer in zip(table, buffers, strict=False):
+            row[Entry.STABLE] = id(buffer) not in written
             row[Entry.BASE], row[Entry.SIZE] = buffer.base, buffer.size
             row[Entry.HOST], row[Entry.WRITABLE] = buffer.bytes.data.ctypes.data, buffer.writable
             if buffer.shadow is not None and self.compiled.options.cross_block:

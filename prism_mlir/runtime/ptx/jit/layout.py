@@ -59,6 +59,7 @@ class Entry(IntEnum):
     WRITERS = 4
     READERS = 5
     CELL_SHIFT = 6
+    STABLE = 7  # nothing can write it during the launch
     COUNT = 8
 
 
@@ -93,10 +94,12 @@ REASONS = {
     Status.TRAP: "a thread executes trap",
 }
 
-# A queued copy: group (8 bytes), mask and width (4 each), 32 offsets in shared memory (4 each), the data of 32 lanes (16 each).
+# A queued copy: group (8 bytes), mask and width (4 each), 32 offsets in shared memory (4 each), 32 host addresses of sources
+# (8 each), room for the data of 32 lanes (16 each).
 SLOT_MASK = 8
 SLOT_OFFSETS = 64
-SLOT_DATA = SLOT_OFFSETS + 128
+SLOT_SOURCES = SLOT_OFFSETS + 128
+SLOT_DATA = SLOT_SOURCES + 256
 SLOT_BYTES = SLOT_DATA + 512
 # A queue: copies taken out, copies put in, groups committed, then the slots.
 QUEUE_HEAD, QUEUE_TAIL, QUEUE_COMMITTED, QUEUE_SLOTS = 0, 8, 16, 64

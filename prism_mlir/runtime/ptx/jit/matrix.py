@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 from llvmlite import ir
 
 from prism_mlir.runtime.ptx.decode import Step
-from prism_mlir.runtime.ptx.jit.build import I16, I32, i32
+from prism_mlir.runtime.ptx.jit.build import I16, I32, PTR, VOID, WORDS, Build, i32
 from prism_mlir.runtime.ptx.jit.values import CannotCompile, Value
 from prism_mlir.runtime.ptx.memory import SHARED_WINDOW
 from prism_mlir.runtime.ptx.ops.loads import address
@@ -56,93 +57,138 @@ def mma(k: WarpKernel, step: Step) -> bool:
     shape, (d_type, a_type, _, c_type) = mods[2], mods[5:]
     if a_type not in ("f16", "bf16", "tf32"):
         raise CannotCompile("multiplies types that are not compiled")
-    k_size = int(shape.split("k")[1])
-    e = 1 if a_type == "tf32" else 2
-    b_regs = k_size // (4 * e)
-    ops = ctx.operands
-    d = [ctx.dst(o, B32) for o in vector(ctx, ops[0], 2 if d_type == "f16" else 4, "D")]
-    left = [_decode(k, ctx.src(o, B32), a_type) for o in vector(ctx, ops[1], 2 * b_regs, "A")]
-    right = [_decode(k, ctx.src(o, B32), a_type) for o in vector(ctx, ops[2], b_regs, "B")]
-    c = [k.vector(ctx.src(o, B32)) for o in vector(ctx, ops[3], 2 if c_type == "f16" else 4, "C")]
     if k.options.partial:
         raise CannotCompile(PARTIAL)
+    form = Form(a_type, c_type, d_type, int(shape.split("k")[1]))
+    ops = ctx.operands
+    d = [ctx.dst(o, B32) for o in vector(ctx, ops[0], 2 if d_type == "f16" else 4, "D")]
+    sources = [
+        ctx.src(o, B32)
+        for operand, count, name in ((1, form.a_count, "A"), (2, form.b_count, "B"), (3, form.c_count, "C"))
+        for o in vector(ctx, ops[operand], count, name)
+    ]
     taken = k.together(step)
     if taken is not None:
         from prism_mlir.runtime.ptx.jit.families import count_active
 
         count_active(k, step, b.select(taken, i32(-1), i32(0)))
-    sums = [_sum(k, left, right, i, e, k_size, a_type == "f16") for i in range(4)]
-    if c_type == "f16":
-        addend = [half for x in c for half in _halves(k, x)]
-    else:
-        addend = [b.bitcast(x, FLOATS) for x in c]
-    total = [b.fadd(s, x) for s, x in zip(sums, addend, strict=True)]
+    b.call(_function(b.module, form), [k.data, *(k.vector(s) for s in sources)])
     for i, slot in enumerate(d):
-        if d_type == "f16":
-            value = _pack(k, total[2 * i], total[2 * i + 1])
-        else:
-            value = b.bitcast(total[i], ir.VectorType(I32, 32))
-        k.write(slot, Value(b, WORD, [value]), taken)
+        k.write(slot, Value(b, WORD, [k.x.load(k.data, 128 * i, WORDS, 64)]), taken)
     return taken is not None
 
 
-def _decode(k: WarpKernel, slot: int, kind: str) -> list[ir.Value]:
+@dataclass(frozen=True, slots=True)
+class Form:
+    """Types of A (and B), C and D, and K."""
+
+    a: str
+    c: str
+    d: str
+    k: int
+
+    @property
+    def elements(self) -> int:
+        """In a 32-bit register."""
+        return 1 if self.a == "tf32" else 2
+
+    @property
+    def b_count(self) -> int:
+        return self.k // (4 * self.elements)
+
+    @property
+    def a_count(self) -> int:
+        return 2 * self.b_count
+
+    @property
+    def c_count(self) -> int:
+        return 2 if self.c == "f16" else 4
+
+
+def _function(module: ir.Module, form: Form) -> ir.Function:
+    """The function of one form: where to put D, then the registers of A, B and C."""
+    name = f"mma.{form.a}.{form.c}.{form.d}.k{form.k}"
+    have = module.globals.get(name)
+    if have is not None:
+        return have
+    count = form.a_count + form.b_count + form.c_count
+    made = ir.Function(module, ir.FunctionType(VOID, [PTR] + [WORDS] * count), name)
+    made.linkage = "internal"
+    made.attributes.add("noinline")
+    made.attributes.add("nounwind")
+    x = Build(made)
+    out, registers = made.args[0], made.args[1:]
+    left = [_decode(x, r, form.a) for r in registers[: form.a_count]]
+    right = [_decode(x, r, form.a) for r in registers[form.a_count : form.a_count + form.b_count]]
+    sums = _sums(x, left, right, form)
+    rest = registers[form.a_count + form.b_count :]
+    if form.c == "f16":
+        addend = [half for r in rest for half in _halves(x, r)]
+    else:
+        addend = [x.b.bitcast(r, FLOATS) for r in rest]
+    total = [x.b.fadd(s, c) for s, c in zip(sums, addend, strict=True)]
+    packed = [_pack(x, total[0], total[1]), _pack(x, total[2], total[3])] if form.d == "f16" else total
+    for i, value in enumerate(packed):
+        x.store(value, out, 128 * i, 64)
+    x.b.ret_void()
+    return made
+
+
+def _decode(x: Build, register: ir.Value, kind: str) -> list[ir.Value]:
     """A register as f32 vectors, one for each element it holds."""
-    b, x = k.b, k.vector(slot)
+    b = x.b
     if kind == "tf32":
-        return [b.bitcast(b.and_(x, k.x.splat(i32(-8192))), FLOATS)]
+        return [b.bitcast(b.and_(register, x.splat(i32(-8192))), FLOATS)]
     if kind == "bf16":
-        parts = [b.shl(x, k.x.splat(i32(16))), b.and_(x, k.x.splat(i32(-65536)))]
+        parts = [b.shl(register, x.splat(i32(16))), b.and_(register, x.splat(i32(-65536)))]
         return [b.bitcast(p, FLOATS) for p in parts]
-    return _halves(k, x)
+    return _halves(x, register)
 
 
-def _halves(k: WarpKernel, x: ir.Value) -> list[ir.Value]:
-    b, shorts = k.b, ir.VectorType(I16, 32)
-    parts = [b.trunc(x, shorts), b.trunc(b.lshr(x, k.x.splat(i32(16))), shorts)]
+def _halves(x: Build, register: ir.Value) -> list[ir.Value]:
+    b, shorts = x.b, ir.VectorType(I16, 32)
+    parts = [b.trunc(register, shorts), b.trunc(b.lshr(register, x.splat(i32(16))), shorts)]
     return [b.fpext(b.bitcast(p, ir.VectorType(ir.HalfType(), 32)), FLOATS) for p in parts]
 
 
-def _pack(k: WarpKernel, low: ir.Value, high: ir.Value) -> ir.Value:
+def _pack(x: Build, low: ir.Value, high: ir.Value) -> ir.Value:
     """Two f32 vectors rounded to halves and packed."""
-    b, words = k.b, ir.VectorType(I32, 32)
+    b = x.b
     halves = [b.fptrunc(v, ir.VectorType(ir.HalfType(), 32)) for v in (low, high)]
-    parts = [b.zext(b.bitcast(h, ir.VectorType(I16, 32)), words) for h in halves]
-    return b.or_(parts[0], b.shl(parts[1], k.x.splat(i32(16))))
+    parts = [b.zext(b.bitcast(h, ir.VectorType(I16, 32)), WORDS) for h in halves]
+    return b.or_(parts[0], b.shl(parts[1], x.splat(i32(16))))
 
 
-def _sum(
-    k: WarpKernel, left: list[list[ir.Value]], right: list[list[ir.Value]], i: int, e: int, size: int, exact: bool
-) -> ir.Value:
-    """The products of accumulator register ``i``: row g + 8 (i >> 1), column 2 t + (i & 1), 16 lanes at a time.
-
-    ``exact``: products are exact in f32, so that a fused operation gives the same as two.
-    """
-    b = k.b
-    parts: list[ir.Value] = []
-    for half in range(2):
-        total: ir.Value | None = None
-        for n in range(size):
-            q, rest = divmod(n, 4 * e)
-            t, h = divmod(rest, e)
-            row = _pick(b, left[(i >> 1) + 2 * q][h], [HALF * half + (lane & ~3) + t for lane in range(HALF)])
-            column = _pick(b, right[q][h], [4 * (2 * (lane & 3) + (i & 1)) + t for lane in range(HALF)])
-            if total is None:
-                total = b.fmul(row, column)
-            elif exact:
-                total = k.x.call("llvm.fma.v16f32", total.type, row, column, total)
-            else:
-                total = b.fadd(total, b.fmul(row, column))
-        assert total is not None
-        parts.append(total)
-    return _pick2(b, parts)
+def _sums(x: Build, left: list[list[ir.Value]], right: list[list[ir.Value]], form: Form) -> list[ir.Value]:
+    """The products of the four accumulator registers (row g + 8 (i >> 1), column 2 t + (i & 1)), 16 lanes at a time."""
+    b, e = x.b, form.elements
+    total: dict[tuple[int, int], ir.Value] = {}
+    for n in range(form.k):
+        q, rest = divmod(n, 4 * e)
+        t, h = divmod(rest, e)
+        rows = {
+            (upper, part): _pick(b, left[upper + 2 * q][h], [HALF * part + (lane & ~3) + t for lane in range(HALF)])
+            for upper in range(2)
+            for part in range(2)
+        }
+        columns = [_pick(b, right[q][h], [4 * (2 * (lane & 3) + odd) + t for lane in range(HALF)]) for odd in range(2)]
+        for i in range(4):
+            for part in range(2):
+                pair = rows[i >> 1, part], columns[i & 1]
+                total[i, part] = _add_product(x, total.get((i, part)), *pair, exact=form.a == "f16")
+    picks = ir.Constant(WORDS, [i32(n) for n in range(32)])
+    return [b.shuffle_vector(total[i, 0], total[i, 1], picks) for i in range(4)]
 
 
-def _pick(b: ir.IRBuilder, x: ir.Value, lanes: list[int]) -> ir.Value:
+def _add_product(x: Build, total: ir.Value | None, row: ir.Value, column: ir.Value, exact: bool) -> ir.Value:
+    """``exact``: products of halves are exact in f32, so that a fused operation gives the same as two."""
+    if total is None:
+        return x.b.fmul(row, column)
+    if exact:
+        return x.call("llvm.fma.v16f32", total.type, row, column, total)
+    return x.b.fadd(total, x.b.fmul(row, column))
+
+
+def _pick(b: ir.IRBuilder, vector: ir.Value, lanes: list[int]) -> ir.Value:
     picks = ir.Constant(ir.VectorType(I32, len(lanes)), [i32(n) for n in lanes])
-    return b.shuffle_vector(x, ir.Constant(x.type, ir.Undefined), picks)
-
-
-def _pick2(b: ir.IRBuilder, parts: list[ir.Value]) -> ir.Value:
-    picks = ir.Constant(ir.VectorType(I32, 32), [i32(n) for n in range(32)])
-    return b.shuffle_vector(parts[0], parts[1], picks)
+    return b.shuffle_vector(vector, ir.Constant(vector.type, ir.Undefined), picks)

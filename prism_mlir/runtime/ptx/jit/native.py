@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import threading
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
@@ -33,8 +32,8 @@ class Compiled:
     guarded: dict[int, int]
 
 
-@cache
-def _machine() -> Any:
+def _machine(effort: int) -> Any:
+    """A target machine for this CPU; the engine that it is given to owns it. ``effort`` is LLVM's -O of code generation."""
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     features = llvm.get_host_cpu_features()
@@ -42,7 +41,7 @@ def _machine() -> Any:
         raise CannotCompile("this CPU cannot convert halves")
     flags = features.flatten() + (",-prefer-256-bit" if features.get("avx512f") else "")
     target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=flags, opt=2)
+    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=flags, opt=effort)
 
 
 def compile_kernel(program: Program, decoded: Decoded, options: Options) -> Compiled:
@@ -52,7 +51,7 @@ def compile_kernel(program: Program, decoded: Decoded, options: Options) -> Comp
         CannotCompile: it has an instruction without a compiled form.
     """
     with _LOCK:
-        machine = _machine()
+        machine = _machine(1 if _loops(decoded) else 0)
         module = ir.Module("kernel")
         module.triple = machine.triple
         module.data_layout = str(machine.target_data)
@@ -68,10 +67,21 @@ def compile_kernel(program: Program, decoded: Decoded, options: Options) -> Comp
     return Compiled(call, engine, options, kernel.state_bytes, tuple(kernel.barriers), kernel.guarded)
 
 
+def _loops(decoded: Decoded) -> bool:
+    """Whether a branch goes back; code that runs once a thread is not worth much time of the compiler."""
+    for at, block in enumerate(decoded.blocks):
+        targets = block.control.targets if block.control is not None else ()
+        if any(decoded.block_of_label[t] <= at for t in targets):
+            return True
+    return False
+
+
 def _optimise(native: Any, machine: Any) -> None:
-    tuning = llvm.create_pipeline_tuning_options(speed_level=1)
-    tuning.loop_vectorization = False
-    tuning.slp_vectorization = False
-    tuning.loop_unrolling = False
-    builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(native, builder)
+    """Variables to registers, and little else: more passes take time and make these kernels no faster."""
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
+    manager = llvm.create_new_module_pass_manager()
+    manager.add_sroa_pass()
+    manager.add_ipsccp_pass()  # most accesses are made by whole warps
+    manager.add_simplify_cfg_pass()
+    manager.add_global_dead_code_eliminate_pass()
+    manager.run(native, builder)

@@ -180,13 +180,17 @@ class Value(NDArrayOperatorsMixin):
     # -- NumPy's protocols ----------------------------------------------------------------------------------------
 
     def __array_ufunc__(self, ufunc: np.ufunc, method: str, *inputs: Term, **options: Any) -> Value:
-        if method != "__call__" or options.get("out") is not None or ufunc.nout != 1:
+        out = options.get("out")
+        in_place = out is not None and len(out) == 1 and out[0] is inputs[0]  # a |= b, which binds a anew
+        if method != "__call__" or ufunc.nout != 1 or not (out is None or in_place):
             raise CannotCompile(f"uses numpy.{ufunc.__name__}.{method}")
         emit = EMIT.get(ufunc.__name__)
         if emit is None:
             raise CannotCompile(f"uses numpy.{ufunc.__name__}")
-        *kinds, out = _resolve(ufunc, tuple(x.dtype if hasattr(x, "dtype") else type(x) for x in inputs))
-        return self.elementwise(out, lambda xs: emit(self.builder, kinds[0], xs), list(zip(inputs, kinds, strict=True)))
+        *kinds, result = _resolve(ufunc, tuple(x.dtype if hasattr(x, "dtype") else type(x) for x in inputs))
+        return self.elementwise(
+            result, lambda xs: emit(self.builder, kinds[0], xs), list(zip(inputs, kinds, strict=True))
+        )
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         name = function.__name__
@@ -200,8 +204,6 @@ class Value(NDArrayOperatorsMixin):
             return args[0]
         if name == "zeros_like":
             return Value(self.builder, self.dtype, [constant(0, self.dtype)])
-        if name == "take":
-            return self._take(*args)
         raise CannotCompile(f"uses numpy.{name}")
 
     def _where(self, choice: Term, yes: Term, no: Term) -> Value:
@@ -209,7 +211,7 @@ class Value(NDArrayOperatorsMixin):
         pick: Callable[[list[ir.Value]], ir.Value] = lambda xs: self.builder.select(*xs)  # noqa: E731
         return self.elementwise(kind, pick, [(choice, np.dtype(np.bool_)), (yes, kind), (no, kind)])
 
-    def _take(self, table: np.ndarray[Any, Any], index: Value) -> Value:
+    def look_up(self, table: np.ndarray[Any, Any]) -> Value:
         """Elements of a table of constants; the index is known to lie inside."""
         b, kind = self.builder, element_type(table.dtype)
         content = ir.Constant(ir.ArrayType(kind, len(table)), [int(x) for x in table])
@@ -221,7 +223,7 @@ class Value(NDArrayOperatorsMixin):
         def at(i: ir.Value) -> ir.Value:
             return b.load(b.gep(data, [zero, i], inbounds=True))
 
-        (where,) = index.astype(np.uint32).parts
+        (where,) = self.astype(np.uint32).parts
         if not is_vector(where):
             return Value(b, table.dtype, [at(where)])
         total = ir.Constant(ir.VectorType(kind, LANES), ir.Undefined)
