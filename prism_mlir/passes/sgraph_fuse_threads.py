@@ -46,8 +46,8 @@ class SgraphFuseThreadsPass(PrismPass):
     """
 
     name = "sgraph-fuse-threads"
-    before: ClassVar[Stage] = Stage.MAPPED
-    after: ClassVar[Stage] = Stage.MAPPED
+    before: ClassVar[Stage] = Stage.SCHEDULED
+    after: ClassVar[Stage] = Stage.SCHEDULED
 
     def rewrite(self, ctx: Context, op: ModuleOp) -> None:
         fuse_threads(op)

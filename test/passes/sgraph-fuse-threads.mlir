@@ -20,8 +20,8 @@ sgraph.program @p(%X: tensor<16x64xf16>, %W: tensor<64x64xf16>) {
   %2 = sgraph.add %0, %1 : (tensor<16x64xf16>, tensor<16x64xf16>) -> tensor<16x64xf16>
   sgraph.return %2 as "o" : tensor<16x64xf16>
 }
-sgraph.graph @g implements @p(%X: tensor<16x64xf16>, %W: tensor<64x64xf16>) {
-  %0 = sgraph.custom(%x = %X : tensor<16x64xf16>, %w = %W : tensor<64x64xf16>) grid {x = d_x} loop {i = d_i} -> tensor<16x64xf16> {
+sgraph.graph @g implements @p(%X: tensor<16x64xf16>, %W: tensor<64x64xf16>) attributes {verdict = #sgraph.verdict<proved>, schedule = #sgraph.schedule<{i = 2, x = 2}, warps 2, stages 2>} {
+  %0 = sgraph.custom(%x = %X : tensor<16x64xf16>, %w = %W : tensor<64x64xf16>) grid {x = 2} loop {i = 2} -> tensor<16x64xf16> {
     %1 = sgraph.load %x as X imap {} fmap {i -> 1} : tensor<16x64xf16> -> !sgraph.tile<[16, 64/i] x f16>
     %2 = sgraph.load %w as W imap {x -> 1} fmap {i -> 0} : tensor<64x64xf16> -> !sgraph.tile<[64/i, 64/x] x f16>
     %3 = sgraph.matmul %1, %2 : (!sgraph.tile<[16, 64/i] x f16>, !sgraph.tile<[64/i, 64/x] x f16>) -> !sgraph.tile<[16, 64/x] x f16>

@@ -64,9 +64,15 @@ def test_a_time_limit_ends_a_search_in_processes() -> None:
 
 
 @pytest.mark.parametrize("jobs", [1, 2])
-def test_ctrl_c_gives_what_was_found(jobs: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_ctrl_c_gives_what_was_found(
+    jobs: int, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
+) -> None:
     """Ctrl-C arrives after 20 candidates; the first two batches of eight are judged, or at least not wrong."""
     monkeypatch.setattr(discover_module, "BATCH", 8)
+    handler = signal.signal(
+        signal.SIGINT, signal.default_int_handler
+    )  # a shell may have started us with Ctrl-C ignored
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, handler))
     real = discover_module.search  # type: ignore[attr-defined]
     whole = discover(rms_norm(), TWO)
 

@@ -137,6 +137,11 @@ def test_a_limit_tells_what_it_left(capsys: pytest.CaptureFixture[str]) -> None:
     assert "left     1 of 2 load sets" in lines
 
 
+def _heed_ctrl_c() -> None:
+    """A shell may have started the tests with Ctrl-C ignored, which children inherit."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 def test_ctrl_c_prints_what_was_found(tmp_path: Path) -> None:
     """A search that takes minutes, interrupted: the funnel so far, exit code 0, nobody left behind."""
     prism = [sys.executable, "-m", "prism_mlir.tools.prism"]
@@ -148,10 +153,15 @@ def test_ctrl_c_prints_what_was_found(tmp_path: Path) -> None:
         "2",
         "--limit",
         "operators=13",
+        "--limit",
+        "states=100000000",
         "-j",
         "2",
     ]
-    process = subprocess.Popen(asked, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True)
+    pipe = subprocess.PIPE
+    process = subprocess.Popen(
+        asked, stdout=pipe, stderr=pipe, text=True, start_new_session=True, preexec_fn=_heed_ctrl_c
+    )
     time.sleep(6)
     os.killpg(process.pid, signal.SIGINT)
     out, errors = process.communicate(timeout=60)
