@@ -113,7 +113,9 @@ def test_what_a_limit_left_is_told(pool: Here | None) -> None:
     assert funnel["left"][0] == "1 of 2 load sets"
     assert "first operators of load set 1" in funnel["left"][1]
     _, funnel = outcome(rms_norm(), SearchLimits(states=50, kernels=2), pool)
-    assert isinstance(funnel, dict) and funnel["left"][-1].startswith("all graphs of two kernels or with library operators")
+    assert isinstance(funnel, dict) and funnel["left"][-1].startswith(
+        "all graphs of two kernels or with library operators"
+    )
 
 
 def test_saved_sets_that_a_limit_left_are_told() -> None:
