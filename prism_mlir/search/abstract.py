@@ -15,16 +15,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from prism_mlir.graph.dims import DimClass, DimClasses, dim_classes
-from prism_mlir.graph.ops import OPS, Kind, Op, keep
+from prism_mlir.graph.ops import Kind, Op
 from prism_mlir.graph.program import Program
+from prism_mlir.search.abstract_axioms import REDUCTIONS, AbstractAxioms
 from prism_mlir.search.egraph import EGraph, ENode, Label
 
 MAX_NODES = 60_000
-
-_LINEAR_PAIRS = ("add", "sub")
-_COMMUTATIVE = ("add", "mul", "max", "min")
-_REDUCTIONS = frozenset(name for name, spec in OPS.items() if spec.kind is Kind.REDUCE)
-_KEEP_OR_ZERO = str(keep(0.0))  # linear in what it keeps
 
 
 def label_of(op: Op) -> Label:
@@ -114,7 +110,7 @@ def abstract_target(program: Program, max_nodes: int = MAX_NODES) -> AbstractTar
         if node.label[0] == "input":
             return frozenset(c for c in classes.of[int(node.label[1])] if c is not None)
         free = frozenset().union(*children)
-        reduced = node.label[0] in _REDUCTIONS and int(node.label[1]) not in ambiguous
+        reduced = node.label[0] in REDUCTIONS and int(node.label[1]) not in ambiguous
         return free - {int(node.label[1])} if reduced else free
 
     graph = EGraph(dims)
@@ -122,7 +118,7 @@ def abstract_target(program: Program, max_nodes: int = MAX_NODES) -> AbstractTar
     for k, node in enumerate(program.nodes):
         values.append(_encode(graph, node.op, [values[v] for v in node.operands], classes, node.operands))
         assert len(values) == len(program.inputs) + k + 1
-    saturated = graph.saturate(_rules(ambiguous), max_nodes)
+    saturated = graph.saturate(AbstractAxioms(ambiguous), max_nodes)
     inputs = tuple(graph.find(v) for v in values[: len(program.inputs)])
     roots = tuple(graph.find(values[o.value]) for o in program.outputs)
     distance = _distances(graph, roots)
@@ -176,116 +172,6 @@ def _encode(graph: EGraph, op: Op, operands: list[int], classes: DimClasses, ids
             return graph.add(constant_label(op))
         case _:
             return graph.add(label_of(op), *operands)
-
-
-def _rules(ambiguous: frozenset[int]):  # type: ignore[no-untyped-def]
-    """The abstract axioms, each as "this node also equals that term"."""
-
-    def independent(graph: EGraph, e: int, dim_class: str) -> bool:
-        return int(dim_class) in ambiguous or int(dim_class) not in graph.data[graph.find(e)]
-
-    def equal(graph: EGraph, c: int, label: Label, *children: int) -> None:
-        graph.union(c, graph.add(label, *children))
-
-    def apply(graph: EGraph, node: ENode, c: int) -> None:
-        name = node.label[0]
-        if name in _COMMUTATIVE:
-            a, b = node.children
-            equal(graph, c, node.label, b, a)
-            for inner in graph.nodes_of(a):
-                if inner.label == node.label:  # (p.q).b = p.(q.b)
-                    equal(graph, c, node.label, inner.children[0], graph.add(node.label, inner.children[1], b))
-        if name == "mul":
-            _mul(graph, node, c)
-        elif name == "div":
-            _div(graph, node, c)
-        elif name in _LINEAR_PAIRS:
-            _factor(graph, node, c)
-        elif name == "sum":
-            _sum(graph, node, c)
-        elif name == _KEEP_OR_ZERO:
-            _keep(graph, node, c)
-        elif name in _REDUCTIONS:
-            _commute(graph, node, c)
-
-    def _keep(graph: EGraph, node: ENode, c: int) -> None:
-        mask, a = node.children
-        for inner in graph.nodes_of(a):
-            if inner.label[0] == "sum" and independent(
-                graph, mask, inner.label[1]
-            ):  # keep(m, sum(p)) = sum(keep(m, p))
-                equal(graph, c, inner.label, graph.add(node.label, mask, inner.children[0]))
-
-    def _commute(graph: EGraph, node: ENode, c: int) -> None:
-        for inner in graph.nodes_of(node.children[0]):
-            if inner.label[0] == node.label[0]:
-                equal(graph, c, inner.label, graph.add(node.label, inner.children[0]))
-
-    def _mul(graph: EGraph, node: ENode, c: int) -> None:
-        a, b = node.children
-        for inner in graph.nodes_of(a):
-            if inner.label[0] in _LINEAR_PAIRS:  # (p+q).b = p.b + q.b
-                left, right = (graph.add(("mul",), p, b) for p in inner.children)
-                equal(graph, c, inner.label, left, right)
-            elif inner.label[0] == "div":  # (p/q).b = (p.b)/q
-                p, q = inner.children
-                equal(graph, c, ("div",), graph.add(("mul",), p, b), q)
-            elif inner.label[0] == "sum" and independent(graph, b, inner.label[1]):  # sum(p).b = sum(p.b)
-                equal(graph, c, inner.label, graph.add(("mul",), inner.children[0], b))
-
-    def _div(graph: EGraph, node: ENode, c: int) -> None:
-        a, b = node.children
-        for inner in graph.nodes_of(a):
-            if inner.label[0] == "mul":  # (p.q)/b = (p/b).q
-                p, q = inner.children
-                equal(graph, c, ("mul",), graph.add(("div",), p, b), q)
-            elif inner.label[0] == "div":  # (p/q)/b = p/(q.b)
-                p, q = inner.children
-                equal(graph, c, ("div",), p, graph.add(("mul",), q, b))
-            elif inner.label[0] in _LINEAR_PAIRS:  # (p+q)/b = p/b + q/b
-                left, right = (graph.add(("div",), p, b) for p in inner.children)
-                equal(graph, c, inner.label, left, right)
-            elif inner.label[0] == "sum" and independent(graph, b, inner.label[1]):  # sum(p)/b = sum(p/b)
-                equal(graph, c, inner.label, graph.add(("div",), inner.children[0], b))
-        for inner in graph.nodes_of(b):
-            if inner.label[0] == "mul":  # a/(p.q) = (a/p)/q
-                p, q = inner.children
-                equal(graph, c, ("div",), graph.add(("div",), a, p), q)
-            elif inner.label[0] == "div":  # a/(p/q) = (a.q)/p
-                p, q = inner.children
-                equal(graph, c, ("div",), graph.add(("mul",), a, q), p)
-
-    def _factor(graph: EGraph, node: ENode, c: int) -> None:
-        a, b = node.children
-        for left in graph.nodes_of(a):
-            for right in graph.nodes_of(b):
-                if left.label != right.label:
-                    continue
-                if left.label[0] in ("mul", "div") and graph.find(left.children[1]) == graph.find(right.children[1]):
-                    inner = graph.add(node.label, left.children[0], right.children[0])
-                    equal(graph, c, left.label, inner, left.children[1])
-                elif left.label[0] == "sum" and _same_dims(graph, left, right):
-                    equal(graph, c, left.label, graph.add(node.label, left.children[0], right.children[0]))
-
-    def _same_dims(graph: EGraph, left: ENode, right: ENode) -> bool:
-        return all(int(n.label[1]) in graph.data[graph.find(n.children[0])] for n in (left, right))
-
-    def _sum(graph: EGraph, node: ENode, c: int) -> None:
-        for inner in graph.nodes_of(node.children[0]):
-            name = inner.label[0]
-            if name == "sum":  # sums commute
-                equal(graph, c, inner.label, graph.add(node.label, inner.children[0]))
-            elif name == "mul" and independent(graph, inner.children[1], node.label[1]):  # sum(p.q) = sum(p).q
-                equal(graph, c, ("mul",), graph.add(node.label, inner.children[0]), inner.children[1])
-            elif name == "div" and independent(graph, inner.children[1], node.label[1]):
-                equal(graph, c, ("div",), graph.add(node.label, inner.children[0]), inner.children[1])
-            elif name == _KEEP_OR_ZERO and independent(graph, inner.children[0], node.label[1]):
-                equal(graph, c, inner.label, inner.children[0], graph.add(node.label, inner.children[1]))
-            elif name in _LINEAR_PAIRS and all(int(node.label[1]) in graph.data[graph.find(x)] for x in inner.children):
-                left, right = (graph.add(node.label, x) for x in inner.children)
-                equal(graph, c, inner.label, left, right)
-
-    return apply
 
 
 def _distances(graph: EGraph, roots: tuple[int, ...], join: int = 1) -> dict[int, int]:
