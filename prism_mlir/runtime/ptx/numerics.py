@@ -61,7 +61,8 @@ def fma32(a: F32, b: F32, c: F32) -> F32:
     Adding in f64 first goes wrong only where that sum is inexact and lies halfway between two floats, or below the normal range.
     """
     if (other := _foreign(a, b, c)) is not None:
-        return other.fused(a, b, c)
+        fused: F32 = other.fused(a, b, c)
+        return fused
     s = a.astype(np.float64) * b + c
     result = s.astype(np.float32)
     tail = s.view(np.int64) & 0x1FFFFFFF
@@ -75,7 +76,8 @@ def fma32(a: F32, b: F32, c: F32) -> F32:
 def fma64(a: F64, b: F64, c: F64) -> F64:
     """Fused multiply-add of f64, rounded to nearest even (exact rational arithmetic where exponents are extreme)."""
     if (other := _foreign(a, b, c)) is not None:
-        return other.fused(a, b, c)
+        fused: F64 = other.fused(a, b, c)
+        return fused
     a, b, c = (np.ascontiguousarray(x) for x in np.broadcast_arrays(a, b, c))
     uh = a * b
     ul = product_error(a, b, uh)

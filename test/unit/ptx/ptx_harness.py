@@ -33,7 +33,8 @@ def run_op(
 ) -> npt.NDArray[Any]:
     """Run ``code`` once an element: it reads %a, %b, %c (of the types of ``sources``) and writes %d (of type ``out``).
 
-    Both engines run it and must agree to the bit (all NaN count as one). Elements are repeated to fill whole warps, so that none diverges.
+    Both engines run it and must agree to the bit (all NaN count as one), unless the instruction is not ``compiled``.
+    Elements are repeated to fill whole warps, so that none diverges.
     """
     count = len(sources[0][1])
     n = -(-count // 32) * 32

@@ -1,8 +1,8 @@
 """Memory accesses of a warp, as functions that a compiled kernel calls: translate, check, move.
 
 A function gets the addresses of 32 lanes and the word of those that take part, and moves ``width`` bytes a lane between memory
-and a buffer in which lane i has bytes ``i * width`` and on. When a check fails it sets the status and does nothing; the kernel looks at
-the status at the end of the basic block.
+and a buffer in which lane i has bytes ``i * width`` and on. When a check fails it sets the status and does nothing; the
+kernel looks at the status at the end of the basic block.
 """
 
 from __future__ import annotations
@@ -130,24 +130,31 @@ class Accesses:
             x.fail_if(b.icmp_unsigned("!=", x.bits(odd), i32(0)), Status.ALIGNMENT, pc, b.ret_void)
         if space in ("global", "const"):
             return self._buffer(x, width, at, first, pc, store)
-        inside = None
-        table = x.pointer(Field.SHARED_VARIABLES if space == "shared" else Field.LOCAL_VARIABLES)
-        for i in range(self.options.shared if space == "shared" else self.options.local):
-            start, size = x.load(table, 16 * i, I64, 8), x.load(table, 16 * i + 8, I64, 8)
-            fits = b.icmp_signed(">=", size, i64(width))
-            within = b.icmp_unsigned("<=", b.sub(at, x.splat(start)), x.splat(b.sub(size, i64(width))))
-            within = b.and_(within, x.splat(fits))
-            inside = within if inside is None else b.or_(inside, within)
-        if inside is None:
-            x.fail(Status.BOUNDS, pc)
-            b.ret_void()
-            b.position_at_end(x.function.append_basic_block("never"))
-        else:
-            x.fail_if(b.icmp_unsigned("!=", x.bits(inside), i32(-1)), Status.BOUNDS, pc, b.ret_void)
+        self._inside(x, space, width, at, first, pc)
         if space == "shared":
             return x.field(Field.SHARED), at, None
         thread = b.add(x.splat(b.mul(x.field(Field.WARP), i64(32))), lanes_of(I64))
         return x.field(Field.LOCAL), b.add(at, b.mul(thread, x.splat(x.field(Field.LOCAL_BYTES)))), None
+
+    def _inside(self, x: Build, space: str, width: int, at: ir.Value, first: ir.Value, pc: ir.Value) -> None:
+        """Stop unless every lane's access lies in a variable: the first lane's for all, or else each in any."""
+        b = x.b
+        count = self.options.shared if space == "shared" else self.options.local
+        table = x.pointer(Field.SHARED_VARIABLES if space == "shared" else Field.LOCAL_VARIABLES)
+        spans = []  # start, and how many places an access may begin at
+        for i in range(count):
+            start, size = x.load(table, 16 * i, I64, 8), x.load(table, 16 * i + 8, I64, 8)
+            room = b.add(b.sub(size, i64(width)), i64(1))
+            spans.append((start, b.select(b.icmp_signed(">", room, i64(0)), room, i64(0))))
+        start, room = i64(0), i64(0)
+        for low, places in spans:
+            here = b.icmp_unsigned("<", b.sub(first, low), places)
+            start, room = b.select(here, low, start), b.select(here, places, room)
+        outside = b.icmp_unsigned(">=", b.sub(at, x.splat(start)), x.splat(room))
+        with b.if_then(b.icmp_unsigned("!=", x.bits(outside), i32(0)), likely=False):
+            for low, places in spans:
+                outside = b.and_(outside, b.icmp_unsigned(">=", b.sub(at, x.splat(low)), x.splat(places)))
+            x.fail_if(b.icmp_unsigned("!=", x.bits(outside), i32(0)), Status.BOUNDS, pc, b.ret_void)
 
     def _buffer(
         self, x: Build, width: int, at: ir.Value, first: ir.Value, pc: ir.Value, store: bool
@@ -328,7 +335,7 @@ class Accesses:
             x.store(b.select(x.mask(valid), places, inside), slot, SLOT_SOURCES, 64)
             for lane in range(0, 32, 64 // width):
                 address = b.inttoptr(b.extract_element(places, i32(lane)), PTR)
-                x.call("llvm.prefetch.p0", VOID, address, i32(0), i32(3), i32(1))
+                x.call("llvm.prefetch.p0", VOID, address, i32(0), i32(2), i32(1))
             b.ret_void()
         x.store(places, slot, SLOT_SOURCES, 64)
         with x.each_lane(valid) as lane:

@@ -10,7 +10,7 @@ from llvmlite import ir
 
 from prism_mlir.runtime.ptx.decode import Step
 from prism_mlir.runtime.ptx.jit.build import I16, I32, PTR, VOID, WORDS, Build, i32
-from prism_mlir.runtime.ptx.jit.values import CannotCompile, Value
+from prism_mlir.runtime.ptx.jit.values import CannotCompile, Value, splat
 from prism_mlir.runtime.ptx.memory import SHARED_WINDOW
 from prism_mlir.runtime.ptx.ops.loads import address
 from prism_mlir.runtime.ptx.ops.tensor import B32, matrix_form, vector
@@ -160,24 +160,52 @@ def _pack(x: Build, low: ir.Value, high: ir.Value) -> ir.Value:
 
 
 def _sums(x: Build, left: list[list[ir.Value]], right: list[list[ir.Value]], form: Form) -> list[ir.Value]:
-    """The products of the four accumulator registers (row g + 8 (i >> 1), column 2 t + (i & 1)), 16 lanes at a time."""
+    """The products of the four accumulator registers (row g + 8 (i >> 1), column 2 t + (i & 1)).
+
+    The work is done on columns of 16 rows: a column of A times one element of B, which the processor broadcasts from memory.
+    Lane 4 l + j of such a column is row 4 j + l, since that order comes and goes by transposing four by four.
+    """
     b, e = x.b, form.elements
-    total: dict[tuple[int, int], ir.Value] = {}
-    for n in range(form.k):
-        q, rest = divmod(n, 4 * e)
-        t, h = divmod(rest, e)
-        rows = {
-            (upper, part): _pick(b, left[upper + 2 * q][h], [HALF * part + (lane & ~3) + t for lane in range(HALF)])
-            for upper in range(2)
-            for part in range(2)
-        }
-        columns = [_pick(b, right[q][h], [4 * (2 * (lane & 3) + odd) + t for lane in range(HALF)]) for odd in range(2)]
-        for i in range(4):
-            for part in range(2):
-                pair = rows[i >> 1, part], columns[i & 1]
-                total[i, part] = _add_product(x, total.get((i, part)), *pair, exact=form.a == "f16")
+    memory = x.function.args[0]  # not a variable, which LLVM would turn into registers and shuffles
+    for q in range(form.b_count):
+        for h in range(e):
+            x.store(right[q][h], memory, 128 * (q * e + h), 64)
+    total: list[ir.Value | None] = [None] * 8
+    for q in range(form.b_count):
+        columns = [
+            transpose(b, [half for upper in range(2) for half in halves_of(b, left[upper + 2 * q][h])])
+            for h in range(e)
+        ]
+        for t in range(4):
+            for h in range(e):
+                for c in range(8):
+                    one = x.load(memory, 128 * (q * e + h) + 4 * (4 * c + t), ir.FloatType(), 4)
+                    pair = columns[h][t], splat(b, one, HALF)
+                    total[c] = _add_product(x, total[c], *pair, exact=form.a == "f16")
     picks = ir.Constant(WORDS, [i32(n) for n in range(32)])
-    return [b.shuffle_vector(total[i, 0], total[i, 1], picks) for i in range(4)]
+    sums: dict[int, ir.Value] = {}
+    for odd in range(2):
+        rows = transpose(b, [value for value in total[odd::2] if value is not None])
+        for upper in range(2):
+            sums[2 * upper + odd] = b.shuffle_vector(rows[2 * upper], rows[2 * upper + 1], picks)
+    return [sums[i] for i in range(4)]
+
+
+def halves_of(b: ir.IRBuilder, vector: ir.Value) -> list[ir.Value]:
+    """Lanes 0 to 15, and 16 to 31."""
+    return [_pick(b, vector, list(range(HALF * part, HALF * part + HALF))) for part in range(2)]
+
+
+def transpose(b: ir.IRBuilder, rows: list[ir.Value]) -> list[ir.Value]:
+    """In each group of four lanes: element j of vector i becomes element i of vector j."""
+
+    def zip_lanes(first: ir.Value, second: ir.Value, picks: list[int]) -> ir.Value:
+        lanes = [i32(4 * group + (p % 4) + (HALF if p >= 4 else 0)) for group in range(4) for p in picks]
+        return b.shuffle_vector(first, second, ir.Constant(ir.VectorType(I32, HALF), lanes))
+
+    low, high, near, far = [0, 4, 1, 5], [2, 6, 3, 7], [0, 1, 4, 5], [2, 3, 6, 7]
+    pairs = [(zip_lanes(rows[i], rows[i + 1], low), zip_lanes(rows[i], rows[i + 1], high)) for i in (0, 2)]
+    return [zip_lanes(pairs[0][k], pairs[1][k], how) for k in range(2) for how in (near, far)]
 
 
 def _add_product(x: Build, total: ir.Value | None, row: ir.Value, column: ir.Value, exact: bool) -> ir.Value:

@@ -1,7 +1,7 @@
 """Race checks in compiled code: stricter than the reference engine's, never laxer.
 
-What is found here is only a suspicion. The kernel is then run again by the reference engine, which reports the bug, or (say, where
-``bar.warp.sync`` orders two accesses, which is not looked at here) finds that there is none.
+What is found here is only a suspicion. The kernel is then run again by the reference engine, which reports the bug, or (say,
+where ``bar.warp.sync`` orders two accesses, which is not looked at here) finds that there is none.
 
 Shared memory: a stamp is ``epoch << 11 | many << 10 | thread``; the epoch advances at every barrier and with every block, so
 stamps of earlier ones never match. A cell has the stamp of its last writer and of its last reader; ``many`` says that

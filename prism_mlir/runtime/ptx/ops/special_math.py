@@ -1,7 +1,8 @@
 """Division, reciprocals, roots and transcendental functions (PTX ISA, "Floating-Point Instructions").
 
-``.approx`` functions are computed in f64 (see ``approx``) and rounded once, so they are at least as accurate as any GPU's; kernels must not
-depend on the last bits of these, and a comparison needs the tolerance that PTX states (2 ulp for ex2, 1 ulp for rcp, …).
+``.approx`` functions are computed in f64 (see ``approx``) and rounded once, so they are at least as accurate as any GPU's;
+kernels must not depend on the last bits of these, and a comparison needs the tolerance that PTX states (2 ulp for ex2, 1 ulp for
+rcp, …).
 """
 
 from __future__ import annotations
