@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
 from prism_mlir.runtime.ptx.decode import Decoded, Step, successors
 from prism_mlir.runtime.ptx.table import Constant
@@ -13,23 +14,78 @@ SAME_IN_LAUNCH = frozenset(
     | {"%nwarpid", "WARP_SZ", "%smid", "%nsmid", "%gridid", "%dynamic_smem_size", "%total_smem_size"}
 )
 SAME_IN_BLOCK = ("%ctaid.x", "%ctaid.y", "%ctaid.z")
+LARGEST = 600  # instructions of a region that are compiled a second time
 _UNIFORM_RESULTS = frozenset({"vote", "activemask"})
 _VARYING_RESULTS = frozenset({"shfl", "ldmatrix", "mma", "movmatrix", "match", "elect", "atom"})
 
 
-def uniform_slots(decoded: Decoded) -> frozenset[int]:
-    """Slots whose value is certainly the same in all lanes of a warp, as long as no branch diverges."""
+@dataclass(frozen=True, slots=True)
+class Region:
+    """The blocks that threads may run apart after the branch of block ``at`` until they meet again at block ``end``."""
+
+    at: int
+    blocks: frozenset[int]
+    end: int
+
+
+def regions(decoded: Decoded) -> list[Region]:
+    """The regions of all conditional branches that have one; those with barriers, and large ones, are left out."""
+    following = _following(decoded)
+    found = (_region(decoded, following, at) for at, block in enumerate(decoded.blocks) if block.guard is not None)
+    return [r for r in found if r is not None and sum(len(decoded.blocks[b].steps) for b in r.blocks) <= LARGEST]
+
+
+def _following(decoded: Decoded) -> list[list[int]]:
+    return successors([block.steps[-1] for block in decoded.blocks], decoded.block_of_label)
+
+
+def _region(decoded: Decoded, following: Sequence[Sequence[int]], at: int) -> Region | None:
+    """Close the span between the branch's targets, in the order in which diverged threads run, under "may follow"."""
+    rank, count = decoded.rank, len(decoded.blocks)
+    low, high = (f(rank[s] for s in following[at]) for f in (min, max))
+    inside: frozenset[int] = frozenset()
+    while True:
+        span = frozenset(b for b in range(count + 1) if low <= rank[b] < high)
+        if span == inside:
+            return Region(at, inside, rank.index(high))
+        inside = span
+        for b in inside:
+            control = decoded.blocks[b].control if b < count else None
+            if b == count or (control is not None and control.kind in ("barrier", "table")):
+                return None
+            low = min(low, *(rank[s] for s in following[b]))
+            high = max(high, *(rank[s] for s in following[b]))
+
+
+def crossing(decoded: Decoded, region: Region, live: Sequence[frozenset[int]]) -> frozenset[int]:
+    """Slots that are alive where a block of the region, or its end, begins."""
+    return frozenset().union(*(live[b] for b in (*region.blocks, region.end)))
+
+
+def uniform_slots(
+    decoded: Decoded, apart: Sequence[Region] = (), live: Sequence[frozenset[int]] = ()
+) -> frozenset[int]:
+    """Slots whose value is certainly the same in all lanes of a warp, as long as threads diverge in ``apart`` only."""
     layout = decoded.layout
     varying = {c.slot for c in layout.constants.values() if _varies(c)}
+    written = [(decoded.blocks[r.at].guard, crossing(decoded, r, live) & _written(decoded, r.blocks)) for r in apart]
     changed = True
     while changed:
         changed = False
+        for guard, slots in written:
+            if guard is not None and guard[0] in varying and not slots <= varying:
+                varying |= slots
+                changed = True
         for step in decoded.steps:
             fresh = [s for s in step.writes if s not in varying]
             if fresh and not _uniform_result(step, varying):
                 varying.update(fresh)
                 changed = True
     return frozenset(range(len(layout.scalars))) - varying
+
+
+def _written(decoded: Decoded, blocks: Iterable[int]) -> frozenset[int]:
+    return frozenset(s for b in blocks for step in decoded.blocks[b].steps for s in step.writes)
 
 
 def _varies(constant: Constant) -> bool:
@@ -54,8 +110,7 @@ def _uniform_result(step: Step, varying: set[int]) -> bool:
 
 def live_in(decoded: Decoded) -> list[frozenset[int]]:
     """For each basic block, and for the end, the slots that may be read before they are written."""
-    lasts = [block.steps[-1] for block in decoded.blocks]
-    following = successors(lasts, decoded.block_of_label)
+    following = _following(decoded)
     uses, kills = zip(*(_effects(block.steps) for block in decoded.blocks), strict=True) if decoded.blocks else ((), ())
     live: list[frozenset[int]] = [frozenset()] * (len(decoded.blocks) + 1)
     constants = {c.slot for c in decoded.layout.constants.values()}

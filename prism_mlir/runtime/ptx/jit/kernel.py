@@ -17,7 +17,8 @@ from llvmlite import ir
 from prism_mlir.runtime.ptx.decode import Block, Decoded, Step
 from prism_mlir.runtime.ptx.jit import families
 from prism_mlir.runtime.ptx.jit.access import Accesses, Options
-from prism_mlir.runtime.ptx.jit.analysis import SAME_IN_BLOCK, SAME_IN_LAUNCH, live_in, uniform_slots
+from prism_mlir.runtime.ptx.jit.analysis import SAME_IN_BLOCK, SAME_IN_LAUNCH, crossing, live_in, regions, uniform_slots
+from prism_mlir.runtime.ptx.jit.apart import Apart
 from prism_mlir.runtime.ptx.jit.build import I32, I64, MASK, PTR, Build, i32, i64
 from prism_mlir.runtime.ptx.jit.layout import Field, Status
 from prism_mlir.runtime.ptx.jit.values import LANES, CannotCompile, Value, constant, element_type, is_vector
@@ -70,8 +71,13 @@ class WarpKernel:
         self.b = self.x.b
         self.context = Context(program, decoded.kernel, _copy_layout(decoded))
         self.context.layout.slots.update(decoded.layout.slots)
-        self.uniform = uniform_slots(decoded)
         self.live = live_in(decoded)
+        apart = regions(decoded)
+        self.uniform = uniform_slots(decoded, apart, self.live)
+        apart = [r for r in apart if self._may_diverge(r.at)]
+        self.crossing = frozenset().union(*(crossing(decoded, r, self.live) for r in apart))
+        self.lanes: ir.Value | None = None  # the word of lanes that run, where threads run apart
+        self.apart = Apart(self, apart)
         self.barriers: list[Barrier] = []
         self.guarded: dict[int, int] = {}  # program counter of a guarded memory access to its counter
         self.constants: dict[int, ir.Value] = {}
@@ -118,9 +124,16 @@ class WarpKernel:
                 raise CannotCompile("a result that should agree in all lanes does not")
         else:
             part = self.x.splat(part)
+            if self.lanes is not None and slot in self.crossing:
+                mine = self.x.mask(self.lanes)
+                guard = mine if guard is None else self.b.and_(mine, self.x.splat(guard))
         if guard is not None:
             part = self.b.select(guard, part, self.b.load(self.slots[slot], typ=part.type))
         self.b.store(part, self.slots[slot])
+
+    def _may_diverge(self, at: int) -> bool:
+        guard = self.decoded.blocks[at].guard
+        return guard is not None and guard[0] not in self.uniform
 
     def vector(self, slot: int) -> ir.Value:
         """The value of a slot, one element a lane."""
@@ -139,18 +152,19 @@ class WarpKernel:
         self.data = x.alloca(ir.VectorType(ir.IntType(8), 512))  # what memory functions read and fill
         if self.options.partial:
             self.live_bits = b.trunc(x.field(Field.LIVE), I32)
-            self.whole = b.icmp_unsigned("==", self.live_bits, i32(-1))
         else:
             self.live_bits = i32(-1)
         self.failed = self.function.append_basic_block("failed")
         self.entries = [self.function.append_basic_block(f"block{i}") for i in range(len(self.decoded.blocks) + 1)]
         start = self.function.append_basic_block("start")
+        self.apart.begin()
         switch = b.switch(resume, start)
         b.position_at_end(start)
         self._fresh_registers()
         for i, block in enumerate(self.decoded.blocks):
             b.position_at_end(self.entries[i])
             self._block(i, block)
+        self.apart.write()
         b.position_at_end(self.entries[-1])
         b.ret(i32(EXITED))
         b.position_at_end(self.failed)
@@ -221,10 +235,16 @@ class WarpKernel:
     # -- basic blocks ---------------------------------------------------------------------------------------------
 
     def _block(self, at: int, block: Block) -> None:
+        self.body(at, block)
+        self._control(at, block)
+
+    def body(self, at: int, block: Block) -> None:
+        """The instructions of a block but for its control flow."""
         b, x = self.b, self.x
         seen = x.pointer(Field.SEEN)
-        place = i64(16 * at) if not self.options.partial else b.select(self.whole, i64(16 * at), i64(16 * at + 8))
-        x.store(b.add(x.load(seen, place, I64, 8), i64(1)), seen, place, 8)
+        threads = b.zext(x.call("llvm.ctpop.i32", I32, self.running), I64)
+        for place, more in ((16 * at, i64(1)), (16 * at + 8, threads)):
+            x.store(b.add(x.load(seen, place, I64, 8), more), seen, place, 8)
         b.store(b.add(b.load(self.steps, typ=I64), i64(len(block.steps))), self.steps)
         touched = False
         for step in block.steps:
@@ -235,7 +255,11 @@ class WarpKernel:
             touched |= self._step(step)
         if touched:
             self._leave_if(b.icmp_unsigned("!=", x.field(Field.STATUS), i64(0)))
-        self._control(at, block)
+
+    @property
+    def running(self) -> ir.Value:
+        """The word of lanes that run."""
+        return self.live_bits if self.lanes is None else self.lanes
 
     def _leave_if(self, bad: ir.Value) -> None:
         going = self.function.append_basic_block("going")
@@ -283,12 +307,18 @@ class WarpKernel:
         """The word of lanes that take part in an instruction."""
         guard = self.guard(step)
         if guard is None:
-            return self.live_bits
-        return self.b.and_(self.x.bits(self.x.splat(guard)), self.live_bits)
+            return self.running
+        return self.b.and_(self.x.bits(self.x.splat(guard)), self.running)
 
     def together(self, step: Step) -> ir.Value | None:
-        """Whether the warp executes the instruction, as one bit; stops where its threads disagree. None: it does."""
+        """Whether the warp executes the instruction, as one bit; where its threads disagree they run apart, or the function
+        stops. None: it does."""
         guard = self.guard(step)
+        if self.lanes is not None:  # an operation of whole warps
+            self.x.fail(Status.DIVERGED, i32(step.site.pc))
+            self.b.branch(self.failed)
+            self.b.position_at_end(self.function.append_basic_block("never"))
+            return None
         if guard is None or not is_vector(guard):
             return guard
         bits = self.b.and_(self.x.bits(guard), self.live_bits)
@@ -297,8 +327,9 @@ class WarpKernel:
         apart = self.function.append_basic_block("apart")
         self.b.cbranch(self.b.or_(yes, no), agreed, apart)
         self.b.position_at_end(apart)
-        self.x.fail(Status.DIVERGED, i32(step.site.pc))
-        self.b.branch(self.failed)
+        if not self.apart.enter(step, bits):
+            self.x.fail(Status.DIVERGED, i32(step.site.pc))
+            self.b.branch(self.failed)
         self.b.position_at_end(agreed)
         return yes
 
@@ -338,7 +369,7 @@ class WarpKernel:
         return Barrier(number.constant, None if count is None else count.constant, step.site.pc)
 
     def _jump(self, at: int, target: int, taken: ir.Value | None, step: Step) -> None:
-        b, x = self.b, self.x
+        b = self.b
         to = self.entries[target]
         if target <= at:  # loops count instructions
             to = self.function.append_basic_block("again")
@@ -349,9 +380,14 @@ class WarpKernel:
         if target > at:
             return
         b.position_at_end(to)
+        self.loop_to(self.entries[target], step)
+
+    def loop_to(self, target: ir.Block, step: Step) -> None:
+        """Jump back, unless the limit of instructions is reached."""
+        b, x = self.b, self.x
         endless = b.icmp_unsigned(">", b.load(self.steps, typ=I64), x.field(Field.MAX_STEPS))
         stop = self.function.append_basic_block("endless")
-        b.cbranch(endless, stop, self.entries[target])
+        b.cbranch(endless, stop, target)
         b.position_at_end(stop)
         x.fail(Status.STEPS, i32(step.site.pc))
         b.branch(self.failed)

@@ -241,9 +241,9 @@ class _Context:
     def count(self, counters: Counters) -> None:
         """Add what was counted: how often each basic block ran, and the threads of guarded accesses."""
         seen = self.seen.reshape(-1, 2).tolist()
-        rest = self.launch.threads % WARP
-        for block, (whole, partial) in zip(self.launch.decoded.blocks, seen, strict=True):
-            self._count_block(counters, block, whole + partial, whole * WARP + partial * rest)
+        for block, (warps, threads) in zip(self.launch.decoded.blocks, seen, strict=True):
+            self._count_block(counters, block, warps, threads)
+        counters.divergent_branches += int(self.words[Field.DIVERGENT])
         counters.barriers += int(self.words[Field.BARRIERS])
 
     def _count_block(self, counters: Counters, block: Block, warps: int, threads: int) -> None:

@@ -23,7 +23,7 @@ class Field(IntEnum):
     CTAID_X = 9
     CTAID_Y = 10
     CTAID_Z = 11
-    SEEN = 12  # two counts a basic block: whole warps, partial warps
+    SEEN = 12  # two counts a basic block: warps, and threads
     ACTIVE = 13  # threads whose guard held, one count a guarded memory instruction
     MAX_STEPS = 14
     EPOCH = 15  # barriers and blocks passed
@@ -46,7 +46,8 @@ class Field(IntEnum):
     LOCAL_BYTES = 32  # of one thread
     BARRIERS = 33  # barriers completed, over all blocks
     PARAM_BYTES = 34
-    COUNT = 35
+    DIVERGENT = 35  # branches at which threads of a warp went different ways
+    COUNT = 36
 
 
 class Entry(IntEnum):
