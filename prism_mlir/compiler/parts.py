@@ -7,7 +7,7 @@ fewest bytes cross (``search.partition``), and a part that fails is cut again, d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from prism_mlir.compiler.discover import Discovery, discover
 from prism_mlir.compiler.options import CompileOptions
@@ -51,7 +51,8 @@ def build_program(
     """Build a program, whole where that works and is not far from the roofline; else also in parts, and take what the model
     finds faster. Raises :class:`CodegenError` where even single operators cannot be built.
     """
-    parts = _Builder(program, options, place, prepare, progress).build(0, len(program.nodes))
+    builder = _Builder(program, options, place, prepare, progress)
+    parts = builder.merge(builder.build(0, len(program.nodes)))
     bounds = [0]
     for built in parts:
         bounds.append(bounds[-1] + len(built.part.program.nodes))
@@ -67,23 +68,20 @@ class _Builder:
     place: Location
     prepare: Prepare | None
     progress: Progress
+    tried: dict[tuple[int, int], BuiltPart | CodegenError] = field(default_factory=dict)
 
     def build(self, first: int, last: int) -> tuple[BuiltPart, ...]:
         """Parts for operators ``first .. last - 1``."""
-        part = part_of(self.program, first, last)
-        if last - first == len(self.program.nodes):
-            part = replace(part, program=replace(part.program, name=self.program.name))
         whole: tuple[BuiltPart, ...] = ()
         if last - first <= self.options.limits.operators:
             try:
-                whole = (_build(part, self.options, self.place, self.prepare, self.progress),)
+                whole = (self.whole(first, last),)
             except CodegenError as error:
                 if last - first == 1:
                     raise
-                self.progress(f"cutting {part.program.name}: {error.message}")
-        floor = roofline(part.program, find_target(self.options.target)).total_us
+                self.progress(f"cutting after operator {first}: {error.message}")
         done = any(p.discovery.interrupted for p in whole)
-        if whole and (done or last - first == 1 or model_us(whole) <= WASTEFUL * floor):
+        if whole and (done or last - first == 1 or model_us(whole) <= WASTEFUL * self._floor_us(first, last)):
             return whole
         try:
             pieces = self._pieces(first, last)
@@ -92,6 +90,43 @@ class _Builder:
                 raise
             return whole
         return min((parts for parts in (whole, pieces) if parts), key=model_us)
+
+    def merge(self, parts: tuple[BuiltPart, ...]) -> tuple[BuiltPart, ...]:
+        """Put neighbours together where the model finds one part faster than both."""
+        merged, k = list(parts), 0
+        while k + 1 < len(merged) and not any(p.discovery.interrupted for p in merged):
+            first = sum(len(p.part.program.nodes) for p in merged[:k])
+            last = first + sum(len(p.part.program.nodes) for p in merged[k : k + 2])
+            try:
+                fits = last - first <= self.options.limits.operators
+                both = (self.whole(first, last),) if fits else ()
+            except CodegenError:
+                both = ()
+            if both and model_us(both) < model_us(merged[k : k + 2]):
+                merged[k : k + 2] = both
+                k = max(k - 1, 0)
+            else:
+                k += 1
+        return tuple(merged)
+
+    def whole(self, first: int, last: int) -> BuiltPart:
+        """Operators ``first .. last - 1`` as one part. Raises :class:`CodegenError` where that cannot be built."""
+        if (first, last) not in self.tried:
+            part = part_of(self.program, first, last)
+            if last - first == len(self.program.nodes):
+                part = replace(part, program=replace(part.program, name=self.program.name))
+            try:
+                built = _build(part, self.options, self.place, self.prepare, self.progress)
+                self.tried[first, last] = built
+            except CodegenError as error:
+                self.tried[first, last] = error
+        found = self.tried[first, last]
+        if isinstance(found, CodegenError):
+            raise found
+        return found
+
+    def _floor_us(self, first: int, last: int) -> float:
+        return roofline(part_of(self.program, first, last).program, find_target(self.options.target)).total_us
 
     def _pieces(self, first: int, last: int) -> tuple[BuiltPart, ...]:
         program = part_of(self.program, first, last).program
