@@ -2,7 +2,7 @@
 
 The blocks between a branch and the place where all ways meet are compiled twice. The second copy runs with a word of lanes: each
 block has the word of lanes that wait at it, and the block that is first in the order of ``cfg`` runs next, as in the
-reference engine. When all lanes of the warp wait at one block, the first copy goes on.
+reference engine. When all lanes of the warp wait at the end of a region, the first copy goes on.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from prism_mlir.runtime.ptx.decode import Step
-from prism_mlir.runtime.ptx.jit.analysis import Region
+from prism_mlir.runtime.ptx.jit.analysis import Region, crossing
 from prism_mlir.runtime.ptx.jit.build import I32, I64, i32
 from prism_mlir.runtime.ptx.jit.layout import Field, Status
 
@@ -26,10 +26,10 @@ class Apart:
 
     def __init__(self, kernel: WarpKernel, regions: Sequence[Region]) -> None:
         self.k = kernel
-        self.branches = {r.at for r in regions}
+        self.regions = {r.at: r for r in regions}
+        self.ends = {r.end for r in regions}
         self.inside = {b for r in regions for b in r.blocks}
-        every = self.inside | {r.end for r in regions}
-        self.order = sorted(every, key=kernel.decoded.rank.__getitem__)
+        self.order = sorted(self.inside | self.ends, key=kernel.decoded.rank.__getitem__)
         self.words: dict[int, ir.Value] = {}
         self.checks: dict[int, ir.Block] = {}
 
@@ -43,9 +43,11 @@ class Apart:
     def enter(self, step: Step, taken: ir.Value) -> bool:
         """Send the lanes of ``taken`` to a branch's target and the others on; False where the branch has no region."""
         k = self.k
-        at = next((i for i in self.branches if k.decoded.blocks[i].last is step), None)
+        at = next((i for i in self.regions if k.decoded.blocks[i].last is step), None)
         if at is None:
             return False
+        for slot in sorted(crossing(k.decoded, self.regions[at], k.live) & set(k.slots)):
+            k.to_state(slot, k.get(slot))
         self._split(at, k.live_bits, taken)
         first = min(self._ways(at), key=k.decoded.rank.__getitem__)
         k.b.branch(self.checks[first])
@@ -86,9 +88,12 @@ class Apart:
         lanes = b.load(self.words[at], typ=I32)
         b.cbranch(b.icmp_unsigned("!=", lanes, i32(0)), some, after)
         b.position_at_end(some)
-        b.cbranch(b.icmp_unsigned("==", lanes, k.live_bits), whole, part)
+        meet = b.icmp_unsigned("==", lanes, k.live_bits) if at in self.ends else ir.Constant(ir.IntType(1), 0)
+        b.cbranch(meet, whole, part)
         b.position_at_end(whole)
         b.store(i32(0), self.words[at])
+        for slot in sorted(k.live[at] & set(k.slots)) if at in self.ends else ():
+            b.store(k.from_state(slot), k.slots[slot])
         b.branch(k.entries[at])
         b.position_at_end(part)
         if at not in self.inside:

@@ -92,10 +92,11 @@ class WarpKernel:
         return element if slot in self.uniform else ir.VectorType(element, LANES)
 
     def _state_layout(self) -> tuple[dict[int, int], int]:
-        """Where each register that lives across a barrier is stored; the first word counts instructions."""
+        """Where registers are stored that live across a barrier, or where threads run apart; the first word counts
+        instructions."""
         places: dict[int, int] = {}
         size = 64
-        crossing: set[int] = set()
+        crossing = set(self.crossing)
         for at, block in enumerate(self.decoded.blocks):
             if block.control is not None and block.control.kind == "barrier":
                 crossing |= self.live[at + 1]
@@ -110,8 +111,7 @@ class WarpKernel:
         storage = self.decoded.layout.scalars[slot].storage
         found = self.constants.get(slot)
         if found is None:
-            place = self.slots[slot]
-            found = self.b.load(place, typ=self._slot_type(slot))
+            found = self.get(slot)
         return Value(self.b, storage, [found])
 
     def write(self, slot: int, value: Value, guard: ir.Value | None) -> None:
@@ -128,8 +128,31 @@ class WarpKernel:
                 mine = self.x.mask(self.lanes)
                 guard = mine if guard is None else self.b.and_(mine, self.x.splat(guard))
         if guard is not None:
-            part = self.b.select(guard, part, self.b.load(self.slots[slot], typ=part.type))
-        self.b.store(part, self.slots[slot])
+            part = self.b.select(guard, part, self.get(slot))
+        self.put(slot, part)
+
+    def get(self, slot: int) -> ir.Value:
+        """A register's content."""
+        if self.lanes is not None and slot in self.crossing:
+            return self.from_state(slot)
+        return self.b.load(self.slots[slot], typ=self._slot_type(slot))
+
+    def put(self, slot: int, part: ir.Value) -> None:
+        """Change a register. Where threads run apart these are in memory: so many ways meet there that LLVM would take
+        long to put them into registers."""
+        if self.lanes is not None and slot in self.crossing:
+            self.to_state(slot, part)
+        else:
+            self.b.store(part, self.slots[slot])
+
+    def from_state(self, slot: int) -> ir.Value:
+        kind = self._slot_type(slot)
+        value = self.x.load(self.state, self.offsets[slot], I32 if kind == MASK else kind, 64)
+        return self.x.mask(value) if kind == MASK else value
+
+    def to_state(self, slot: int, part: ir.Value) -> None:
+        stored = self.x.bits(part) if part.type == MASK else part
+        self.x.store(stored, self.state, self.offsets[slot], 64)
 
     def _may_diverge(self, at: int) -> bool:
         guard = self.decoded.blocks[at].guard
@@ -214,10 +237,7 @@ class WarpKernel:
             switch.add_case(i32(number), here)
             b.position_at_end(here)
             for slot in sorted(self.live[at]):
-                kind = self._slot_type(slot)
-                stored = I32 if kind == MASK else kind
-                value = x.load(self.state, self.offsets[slot], stored, 64)
-                b.store(x.mask(value) if kind == MASK else value, self.slots[slot])
+                b.store(self.from_state(slot), self.slots[slot])
             b.store(x.load(self.state, 0, I64, 64), self.steps)
             b.branch(self.entries[at])
 
@@ -226,9 +246,7 @@ class WarpKernel:
         b, x = self.b, self.x
         self.barriers.append(barrier)
         for slot in sorted(self.live[at + 1]):
-            kind = self._slot_type(slot)
-            value = b.load(self.slots[slot], typ=kind)
-            x.store(x.bits(value) if kind == MASK else value, self.state, self.offsets[slot], 64)
+            self.to_state(slot, self.get(slot))
         x.store(b.load(self.steps, typ=I64), self.state, 0, 64)
         b.ret(i32(len(self.barriers)))
 
