@@ -166,7 +166,7 @@ class KernelHandle:
             detailed_counters: also count sectors and bank conflicts, at some cost.
             engine: ``reference``; ``fast``, compiled code that checks ``FAST_CHECKS`` at most; or ``auto``, which is fast where
                 the checks allow it. The fast engine leaves a launch to the reference engine where threads of a warp
-                diverge, where an instruction is not compiled, and where it suspects a bug; ``RunResult`` tells.
+                diverge at a barrier, where an instruction is not compiled, and where it suspects a bug; ``RunResult`` tells.
 
         Raises:
             LaunchError: the launch does not fit the kernel, or the checks do not fit the engine.

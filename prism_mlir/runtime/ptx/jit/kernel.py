@@ -2,7 +2,7 @@
 
 Registers are variables that LLVM turns into virtual ones: a vector of 32 lanes, or a scalar where all lanes agree. At a
 barrier the living ones are stored and the function returns the number of the barrier; called with that number it goes on.
-Branches are taken by the warp as a whole: when its threads disagree the function stops.
+Branches are taken by the warp as a whole; for threads that disagree see ``apart``.
 """
 
 from __future__ import annotations

@@ -19,16 +19,34 @@ STORE = "mad.wide.u32 %rd2, %r1, 4, %rd1; st.global.u32 [%rd2], %r2;"
 GEMM = (Path(__file__).parents[1] / "data" / "skinny_gemm.ptx").read_text()
 
 
-def test_divergence_is_left_to_the_reference_engine() -> None:
-    """Threads store 1, then half of them add: had the first attempt not been undone, the sum would be 4."""
-    text = kernel(f"""mad.wide.u32 %rd2, %r1, 4, %rd1; ld.global.u32 %r2, [%rd2]; add.u32 %r2, %r2, 1; {STORE}
-      and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 0; @%p1 bra SKIP; add.u32 %r2, %r2, 1; {STORE}
-      SKIP: ret;""")
+TWO_STORES = f"""mad.wide.u32 %rd2, %r1, 4, %rd1; ld.global.u32 %r2, [%rd2]; add.u32 %r2, %r2, 1; {STORE}
+  and.b32 %r3, %r1, 1; setp.eq.u32 %p1, %r3, 0; {{leave}} add.u32 %r2, %r2, 1; {STORE} SKIP: ret;"""
+
+
+def test_divergence_at_a_barrier_is_left_to_the_reference_engine() -> None:
+    """Threads store 2, half of them leave, the others add. Had the first attempt not been undone, the sums would be larger."""
     out = np.ones(64, np.uint32)
-    result = launch(text, [out], block=64, engine="fast")
+    result = launch(kernel(TWO_STORES.format(leave="@%p1 exit; bar.sync 0;")), [out], block=64, engine="fast")
     assert result.engine == "reference" and "different ways" in result.fallback_reason
-    assert "k.ptx:" in result.fallback_reason and "bra" in result.fallback_reason
+    assert "k.ptx:" in result.fallback_reason and "exit" in result.fallback_reason
     assert out.tolist() == [2, 3] * 32
+
+
+def test_threads_that_meet_again_stay_in_the_fast_engine() -> None:
+    out = np.ones(64, np.uint32)
+    result = launch(kernel(TWO_STORES.format(leave="@%p1 bra SKIP;")), [out], block=64, engine="fast")
+    assert result.engine == "fast" and result.counters.divergent_branches == 2
+    assert out.tolist() == [2, 3] * 32
+    assert result.counters.global_store_bytes == 4 * (64 + 32)
+
+
+def test_early_exits_without_barriers() -> None:
+    """The usual guard of a kernel whose data do not fill its last warp."""
+    out = np.zeros(64, np.uint32)
+    result = launch(
+        kernel(f"setp.ge.u32 %p1, %r1, 50; @%p1 ret; mov.u32 %r2, 4; {STORE} ret;"), [out], block=64, engine="fast"
+    )
+    assert result.engine == "fast" and out.tolist() == [4] * 50 + [0] * 14
 
 
 def test_warps_that_go_different_ways_do_not_diverge() -> None:
@@ -231,9 +249,11 @@ def test_engines_that_do_not_fit() -> None:
     assert HEADER in text
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_random_programs_that_do_not_diverge(seed: int) -> None:
-    """The random programs of the reference engine's tests, with values that differ from warp to warp only."""
+@pytest.mark.parametrize("shared", [False, True], ids=["apart", "together"])
+@pytest.mark.parametrize("seed", range(8))
+def test_random_programs(seed: int, shared: bool) -> None:
+    """The random programs of the reference engine's tests, with values that differ from thread to thread, or (``shared``) only
+    from warp to warp."""
     program = Program(random.Random(seed))
     interpret = program.body("START", "END", None, 3)
     layout = list(program.blocks)
@@ -245,15 +265,17 @@ def test_random_programs_that_do_not_diverge(seed: int) -> None:
     start = " ".join(f"mad.lo.u32 %v{i}, %r6, {7 * i + 3}, {i}; and.b32 %v{i}, %v{i}, 255;" for i in range(VARIABLES))
     stores = " ".join(f"st.global.b32 [%rd1+{4 * i}], %v{i};" for i in range(VARIABLES))
     text = kernel(f""".reg .b32 {values}, %t; {declarations}
-      mov.u32 %r3, %ctaid.x; mad.lo.u32 %r2, %r3, 64, %r1; shr.u32 %r6, %r2, 5; {start} bra START;
+      mov.u32 %r3, %ctaid.x; mad.lo.u32 %r2, %r3, 64, %r1; shr.u32 %r6, %r2, {5 if shared else 0}; {start} bra START;
       {body}
       END: bar.sync 0; mad.wide.u32 %rd1, %r2, 16, %rd1; {stores} ret;""")
     expected = np.zeros((192, VARIABLES), dtype=np.uint32)
     for t in range(192):
-        s: list[Any] = [((t // 32) * (7 * i + 3) + i) & 255 for i in range(VARIABLES)]
+        s: list[Any] = [((t // 32 if shared else t) * (7 * i + 3) + i) & 255 for i in range(VARIABLES)]
         interpret(s)
         expected[t] = s
     out = np.zeros((192, VARIABLES), dtype=np.uint32)
     result = launch(text, [out], block=64, grid=3, engine="fast")
     assert result.engine == "fast", result.fallback_reason
     assert (out == expected).all()
+    again = launch(text, [np.zeros((192, VARIABLES), np.uint32)], block=64, grid=3, checks=FAST_CHECKS)
+    assert result.counters == again.counters
