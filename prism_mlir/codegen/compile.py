@@ -116,7 +116,7 @@ def feasible(program: Program, graph: KernelGraph, schedule: Schedule) -> Schedu
 
 def _identifier(name: str) -> str:
     """A name that is a symbol in MLIR and in PTX."""
-    plain = re.sub(r"\W", "_", name, flags=re.ASCII)
+    plain = re.sub(r"\W", "_", name, flags=re.ASCII)[:100]  # it names files as well
     return plain if plain[:1].isalpha() else f"k{plain}"
 
 

@@ -33,14 +33,17 @@ class ArgumentType:
 
 
 def argument_types(program: Program) -> tuple[ArgumentType, ...]:
-    """Types of the function's arguments, from the inputs that view them (an argument no input views is an f32 scalar)."""
+    """Types of the function's arguments as far as the program uses them (one that it does not use is an empty f32 tensor).
+
+    The function itself knows better, where it is at hand: it may have arguments that nothing uses.
+    """
     found = {i.arg: ArgumentType(i.arg_shape, i.dtype) for i in program.inputs if i.arg is not None}
     count = max(found, default=-1) + 1
-    return tuple(found.get(k, ArgumentType((), DType.F32)) for k in range(count))
+    return tuple(found.get(k, ArgumentType((0,), DType.F32)) for k in range(count))
 
 
-def input_sets(program: Program, seed: int = 0) -> Iterator[InputSet]:
-    """Input sets in order of cost-effectiveness: random first.
+def input_sets(program: Program, seed: int = 0, types: tuple[ArgumentType, ...] | None = None) -> Iterator[InputSet]:
+    """Input sets in order of cost-effectiveness: random first. types: of all arguments, used or not.
 
     ``random``:  normal numbers; arguments with a long last-but-one dim (weights) are scaled by its square root
     ``zeros``:   the first argument has every other row zero
@@ -48,7 +51,7 @@ def input_sets(program: Program, seed: int = 0) -> Iterator[InputSet]:
     ``large``:   normal numbers times 32, with signs alternating (f16 squares stay finite in f32, not in f16)
     ``tiny``:    the first argument holds denormals of its type
     """
-    types = argument_types(program)
+    types = argument_types(program) if types is None else types
     rng = np.random.default_rng(seed)
     base = [_drawn(t, rng) for t in types]
     yield _rounded("random", base, types)

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from prism_mlir.compiler.discover import Discovery, discover
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.compiler.select import Prepare, Selection, check_expressible, select
+from prism_mlir.compiler.select import Prepare, Selection, check_expressible, check_outputs, select
 from prism_mlir.graph.errors import CodegenError, LimitError, Location
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
 from prism_mlir.graph.program import Program
@@ -51,6 +51,7 @@ def build_program(
     """Build a program, whole where that works and is not far from the roofline; else also in parts, and take what the model
     finds faster. Raises :class:`CodegenError` where even single operators cannot be built.
     """
+    check_outputs(program, place)
     builder = _Builder(program, options, place, prepare, progress)
     parts = builder.merge(builder.build(0, len(program.nodes)))
     bounds = [0]

@@ -10,12 +10,13 @@ from time import perf_counter
 from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
 from prism_mlir.compiler.discover import Discovery
 from prism_mlir.compiler.execute import Emulator
-from prism_mlir.compiler.input_sets import input_sets
+from prism_mlir.compiler.input_sets import ArgumentType, input_sets
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.parts import BuiltProgram, build_program, join_launches
 from prism_mlir.compiler.select import Prepare, Selection
 from prism_mlir.frontend.import_linalg import import_module
 from prism_mlir.frontend.upstream import UpstreamModule, read_file
+from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import ExecutionError, Location
 from prism_mlir.graph.fields import Array
 from prism_mlir.graph.launch_info import LaunchInfo
@@ -91,7 +92,8 @@ def check(
     """
     source = compile_module(upstream.text, options.function)
     results: list[Accuracy] = []
-    for inputs in input_sets(program, options.seed):
+    types = tuple(ArgumentType(a.shape, DType(a.element)) for a in source.arguments)
+    for inputs in input_sets(program, options.seed, types):
         progress(f"checking on {inputs.name} inputs")
         results += _judge(inputs.name, program, emulator(inputs.arguments), source, inputs.arguments)
     wrong = [r for r in results if not r.ok]

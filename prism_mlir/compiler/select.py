@@ -40,6 +40,18 @@ class Selection:
     profile: Profile | None = None
 
 
+def check_outputs(program: Program, place: Location | None = None) -> None:
+    """Raises :class:`UnsupportedError` for a result that is an argument, at most moved: there is nothing to compute."""
+    for k, out in enumerate(program.outputs):
+        if out.value < len(program.inputs):
+            name = program.inputs[out.value].name
+            raise UnsupportedError(
+                f"result {k} of '{program.name}' is '{name}', moved or unchanged, which needs no kernel",
+                place,
+                "return only what is computed",
+            )
+
+
 def check_expressible(program: Program, place: Location | None = None) -> None:
     """Raises :class:`UnsupportedError` where code generation cannot keep what import relied on."""
     shifted = [n for n in program.nodes if n.shift is not None]

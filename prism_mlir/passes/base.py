@@ -10,6 +10,7 @@ from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass
 
+from prism_mlir.graph.errors import InputError
 from prism_mlir.passes.legality import Stage, check_stage
 from prism_mlir.passes.located import verify_module
 
@@ -20,6 +21,13 @@ class PrismPass(ModulePass):
 
     before: ClassVar[Stage]
     after: ClassVar[Stage]
+
+    def require(self, least: int, *options: str) -> None:
+        """Raise :class:`InputError` where one of the named options is smaller than ``least``."""
+        for option in options:
+            value = getattr(self, option)
+            if value < least:
+                raise InputError(f"{self.name}: {option.replace('_', '-')} is {value}, it must be at least {least}")
 
     def apply(self, ctx: Context, op: ModuleOp) -> None:
         """Run the pass. Raises a located :class:`~prism_mlir.graph.errors.PrismError` for input it cannot take."""

@@ -93,6 +93,14 @@ GRAPH_RULES: dict[str, tuple[str, Callable[[GraphOp], Operation | None]]] = {
 """Name of a rule -> what is wrong where it is broken, and a function that finds the op that breaks it."""
 
 
+GRAPH_HINTS = {
+    "mapped": "run sgraph-instantiate-maps first",
+    "judged": "run sgraph-verify first",
+    "scheduled": "run sgraph-instantiate-parameters first",
+}
+"""What makes a graph keep a rule, where a pass does."""
+
+
 def check_stage(module: ModuleOp, stage: Stage, who: str) -> None:
     """Raise :class:`VerifyError`, located, where the module is not at ``stage``. ``who`` is the pass that asks."""
     legal = LEGAL[stage]
@@ -112,7 +120,8 @@ def _check_graph(graph: GraphOp, legal: Legal, who: str) -> None:
         complaint, find = GRAPH_RULES[rule]
         culprit = find(graph)
         if culprit is not None:
-            raise VerifyError(f"{who}: @{graph.sym_name.data} {complaint}", location_of(culprit), legal.hint)
+            hint = GRAPH_HINTS.get(rule, legal.hint)
+            raise VerifyError(f"{who}: @{graph.sym_name.data} {complaint}", location_of(culprit), hint)
 
 
 def _unregistered_name(op: Operation) -> str:

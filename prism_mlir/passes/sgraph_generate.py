@@ -62,9 +62,7 @@ class SgraphGeneratePass(PrismPass):
     def __post_init__(self) -> None:
         if not 0 <= self.grid_dims <= 3:
             raise InputError(f"{self.name}: grid-dims is {self.grid_dims}, it must be 0 to 3")
-        for option in ("operators", "states", "structures"):
-            if getattr(self, option) < 1:
-                raise InputError(f"{self.name}: {option} is {getattr(self, option)}, it must be at least 1")
+        self.require(1, "operators", "states", "structures")
 
     def rewrite(self, ctx: Context, op: ModuleOp) -> None:
         limits = SearchLimits(

@@ -56,6 +56,10 @@ class SgraphInstantiateMapsPass(PrismPass):
     candidates: int = SearchLimits().candidates
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        self.require(1, "candidates")
+        self.require(0, "seed")
+
     def rewrite(self, ctx: Context, op: ModuleOp) -> None:
         for work in work_of(op):
             funnel = Funnel()

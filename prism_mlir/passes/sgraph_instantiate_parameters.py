@@ -60,9 +60,8 @@ class SgraphInstantiateParametersPass(PrismPass):
 
     def __post_init__(self) -> None:
         find_target(self.target)
-        for option in ("samples", "keep"):
-            if getattr(self, option) < 1:
-                raise InputError(f"{self.name}: {option} is {getattr(self, option)}, it must be at least 1")
+        self.require(1, "samples", "keep")
+        self.require(0, "seed")
 
     def rewrite(self, ctx: Context, op: ModuleOp) -> None:
         for work in work_of(op):

@@ -57,6 +57,10 @@ class SgraphVerifyPass(PrismPass):
     nodes: int = ProofLimits().nodes
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        self.require(1, "iterations", "nodes")
+        self.require(0, "seed")
+
     def rewrite(self, ctx: Context, op: ModuleOp) -> None:
         limits = ProofLimits(iterations=self.iterations, nodes=self.nodes)
         for work in work_of(op):

@@ -130,7 +130,7 @@ class Generator:
         self.unaries = [Choice.of(op) for op in ops if op.kind is Kind.UNARY]
         self.binaries = [Choice.of(op) for op in self._binaries(ops)]
         self.transposes = [Choice.of(op) for op in ops if op.kind is Kind.TRANSPOSE]
-        ranks = range(max(len(shape) for shape in program.shapes))
+        ranks = range(max((len(shape) for shape in program.shapes), default=0))
         names = sorted({op.name for op in ops if op.kind is Kind.REDUCE})
         self.reductions = [Choice.of(Op(name, dim=d)) for name in names for d in ranks]
         contracted = {classes.of[n.operands[0]][-1] for n in program.nodes if n.op.kind is Kind.MATMUL}

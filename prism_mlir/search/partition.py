@@ -116,7 +116,7 @@ def part_of(program: Program, first: int, last: int) -> Part:
     body = tuple(ProgramNode(n.op, tuple(number[v] for v in n.operands), n.dtype, n.shift) for n in nodes)
     ins = tuple(_input(program, v, k) for k, v in enumerate(inputs))
     outs = tuple(_output(program, v, k, number[v]) for v, k in kept)
-    return Part(Program(f"{program.name}_{first}", ins, body, outs), inputs, tuple(kept))
+    return Part(Program(f"{program.name[:80]}_{first}", ins, body, outs), inputs, tuple(kept))
 
 
 def _input(program: Program, value: int, position: int) -> ProgramInput:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from importlib.metadata import PackageNotFoundError, version
@@ -33,9 +34,14 @@ def render(done: Compilation) -> dict[str, str]:
     return {
         **done.built.ptx,
         "launch.json": _json(done.launch.to_dict()),
-        f"{done.program.name}.mlir": final_module(done),
+        f"{file_name(done.program.name)}.mlir": final_module(done),
         "report.json": _json(report(done)),
     }
+
+
+def file_name(function: str) -> str:
+    """A function's name as the stem of a file: letters, digits and underscores, not empty, not long."""
+    return re.sub(r"\W", "_", function, flags=re.ASCII)[:100] or "kernel"
 
 
 def final_module(done: Compilation) -> str:
@@ -116,8 +122,13 @@ def versions() -> dict[str, str]:
 def write_all(folder: Path, files: dict[str, str]) -> None:
     """Write files into a folder, made if needed; they appear only after all of them were written.
 
-    Raises :class:`InputError` where the folder cannot be written.
+    A new folder appears with all its files at once. In a folder that is there, each file is replaced at once, one after the other.
+    Raises :class:`InputError` where the folder cannot be written; then nothing in it has changed.
     """
+    folder = folder.resolve()
+    taken = [name for name in files if (folder / name).is_dir()]
+    if taken:
+        raise InputError(f"cannot write '{folder / taken[0]}': it is a folder", None, "name another folder with -o")
     try:
         folder.parent.mkdir(parents=True, exist_ok=True)
         scratch = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
@@ -126,6 +137,10 @@ def write_all(folder: Path, files: dict[str, str]) -> None:
     try:
         for name, content in files.items():
             (scratch / name).write_text(content, encoding="utf-8")
+        if not folder.exists():
+            scratch.chmod(0o777 & ~_umask())
+            scratch.rename(folder)
+            return
         folder.mkdir(exist_ok=True)
         for name in files:
             os.replace(scratch / name, folder / name)  # noqa: PTH105  (Path.replace says the same in more words)
@@ -133,6 +148,13 @@ def write_all(folder: Path, files: dict[str, str]) -> None:
         raise InputError(f"cannot write to '{folder}': {error.strerror}", None, "name another folder with -o") from None
     finally:
         shutil.rmtree(scratch, ignore_errors=True)
+
+
+def _umask() -> int:
+    """The permissions that new folders do not get (a scratch folder is private)."""
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
 
 
 def _json(value: Any) -> str:

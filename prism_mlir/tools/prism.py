@@ -12,7 +12,7 @@ import typer
 from rich.console import Console
 
 from prism_mlir import __version__
-from prism_mlir.graph.errors import PrismError
+from prism_mlir.graph.errors import InputError, PrismError
 from prism_mlir.tools import prism_explain, prism_verify, search_options
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ def compile_command(
 
     Example: prism compile examples/rms_norm.mlir -o out --limit operators=9
     """
+    check_source(source)
     from prism_mlir.compiler.options import CompileOptions
     from prism_mlir.compiler.pipeline import compile_file
     from prism_mlir.tools.emit import render, write_all
@@ -114,6 +115,15 @@ def compile_command(
     files = render(done)
     write_all(output, files)
     print_summary(console, done, output, files)
+
+
+def check_source(source: Path) -> None:
+    """Say that there is no such file before anything slow is imported. Raises :class:`InputError`."""
+    if not source.exists():
+        what = "standard input is not read" if str(source) == "-" else "there is no such file"
+        raise InputError(f"cannot read '{source}': {what}", None, "name an .mlir file")
+    if source.is_dir():
+        raise InputError(f"cannot read '{source}': it is a folder", None, "name an .mlir file")
 
 
 def gpu_timer() -> Callable[[CompiledKernel], AbstractContextManager[Timer]]:

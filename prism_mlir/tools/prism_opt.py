@@ -77,7 +77,7 @@ class PrismOptMain(xDSLOptMain):
         add = arg_parser.add_argument
         add("input_file", nargs="?", help="the input; '-' or nothing reads standard input")
         add("-o", "--output-file", help="where to write; '-' or nothing writes standard output")
-        add("-p", "--passes", default="", help="passes to run, such as sgraph-import,sgraph-verify{seeds=2}")
+        add("-p", "--passes", default="", help="passes to run, such as sgraph-import,sgraph-verify{seed=2}")
         add("-t", "--target", default="mlir", help="output format")
         flags = {
             "--split-input-file": "process the pieces between '// -----' lines one by one",

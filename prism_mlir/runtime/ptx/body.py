@@ -21,6 +21,8 @@ from prism_mlir.runtime.ptx.program import (
 )
 from prism_mlir.runtime.ptx.types import Scalar
 
+MAX_REGISTERS = 100_000  # in one declaration; compilers declare a few thousand
+
 
 class _Scope:
     """The names declared so far in one ``{ … }`` of a body; inner registers get a unique name."""
@@ -95,6 +97,8 @@ class Body:
             if p.accept("<"):
                 count = p.integer()
                 p.expect(">")
+                if count > MAX_REGISTERS:
+                    raise p.error(f"{count} registers in one declaration, at most {MAX_REGISTERS} are supported")
                 for i in range(count):
                     self._declare(f"{name}{i}", scalar, token)
             else:

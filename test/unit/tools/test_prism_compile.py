@@ -129,7 +129,9 @@ def test_a_broken_file_is_one_located_line_and_writes_nothing(
     ("arguments", "message"),
     [
         (["compile"], "Missing argument"),
-        (["compile", "no-such-file.mlir", "-o", "out"], "no-such-file.mlir"),
+        (["compile", "no-such-file.mlir", "-o", "out"], "cannot read 'no-such-file.mlir'"),
+        (["compile", ".", "-o", "out"], "it is a folder"),
+        (["compile", "-", "-o", "out"], "standard input is not read"),
         (["compile", "{source}"], "Missing option"),
         (["compile", "{source}", "-o", "out", "--target", "sm_12"], "sm_12"),
         (["compile", "{source}", "-o", "out", "--limit", "speed=3"], "known: operators"),
@@ -188,3 +190,69 @@ def test_profile_lets_the_driver_decide(
     assert "measured 3.0 us" in capsys.readouterr().out
     report = json.loads((tmp_path / "out" / "report.json").read_text())
     assert [row["us"] for row in report["parts"][0]["profile"]] == [3.0, 5.0, 7.0, 8.0, 8.0, 8.0, 8.0, 9.0]
+
+
+SMALL = """func.func @{name}(%a: tensor<16x64xf16>{more}) -> {results} {{
+  %e = tensor.empty() : tensor<16x64xf16>
+  %r = linalg.exp ins(%a : tensor<16x64xf16>) outs(%e : tensor<16x64xf16>) -> tensor<16x64xf16>
+  return {returned}
+}}
+"""
+ONE = "tensor<16x64xf16>"
+
+
+def small(tmp_path: Path, name: str = "f", more: str = "", results: str = ONE, returned: str = f"%r : {ONE}") -> Path:
+    path = tmp_path / "small.mlir"
+    path.write_text(SMALL.format(name=name, more=more, results=results, returned=returned))
+    return path
+
+
+@pytest.mark.parametrize("more", ["", ", %b: tensor<3x5xf32>", ", %b: tensor<3xf32>, %c: tensor<2x2xbf16>"])
+def test_arguments_that_nothing_uses_are_allowed(more: str, tmp_path: Path) -> None:
+    assert main(["compile", str(small(tmp_path, more=more)), "-o", str(tmp_path / "out"), "-q"]) == 0
+
+
+def test_a_result_that_is_an_argument_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """It would need a copy, not a kernel; leaving it out of launch.json would be worse."""
+    both = small(tmp_path, results=f"({ONE}, {ONE})", returned=f"%a, %r : {ONE}, {ONE}")
+    assert main(["compile", str(both), "-o", str(tmp_path / "out")]) == 1
+    assert "result 0 of 'f' is 'arg0', moved or unchanged" in capsys.readouterr().err
+    transposed = tmp_path / "t.mlir"
+    transposed.write_text(
+        "func.func @t(%a: tensor<4x8xf16>) -> tensor<8x4xf16> {\n  %e = tensor.empty() : tensor<8x4xf16>\n"
+        "  %r = linalg.transpose ins(%a : tensor<4x8xf16>) outs(%e : tensor<8x4xf16>) permutation = [1, 0]\n"
+        "  return %r : tensor<8x4xf16>\n}\n"
+    )
+    assert main(["compile", str(transposed), "-o", str(tmp_path / "out")]) == 1
+    assert "moved or unchanged" in capsys.readouterr().err
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.mark.parametrize("name", ['"../escape"', '"x y/é"', f'"{"n" * 300}"', '".."'])
+def test_a_strange_function_name_stays_inside_the_folder(name: str, tmp_path: Path) -> None:
+    inside = tmp_path / "in"
+    inside.mkdir()
+    source, out = small(inside, name=name), tmp_path / "out"
+    assert main(["compile", str(source), "-o", str(out), "-q", "--no-check"]) == 0
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "out"]
+    assert len(list(out.iterdir())) == 4
+    assert all(len(p.name) < 120 and p.name.isascii() for p in out.iterdir())
+
+
+def test_a_file_that_cannot_be_replaced_leaves_the_folder_as_it_was(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    out = tmp_path / "out"
+    (out / "launch.json").mkdir(parents=True)
+    assert main(["compile", str(small(tmp_path)), "-o", str(out), "-q", "--no-check"]) == 1
+    assert "launch.json': it is a folder" in capsys.readouterr().err
+    assert [p.name for p in out.iterdir()] == ["launch.json"]
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["out", "small.mlir"]
+
+
+def test_the_current_folder_is_a_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    source = small(tmp_path)
+    (tmp_path / "here").mkdir()
+    monkeypatch.chdir(tmp_path / "here")
+    assert main(["compile", str(source), "-o", ".", "-q", "--no-check"]) == 0
+    assert (tmp_path / "here" / "launch.json").exists()
