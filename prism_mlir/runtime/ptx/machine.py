@@ -180,18 +180,25 @@ class KernelHandle:
         reason = ""
         try:
             if fast:
-                from prism_mlir.runtime.ptx import jit
-
                 counters = Counters()
-                refusal = jit.run(launch, self._compiled, counters, max_steps)
-                if refusal is None:
+                refused = self._run_fast(launch, counters, max_steps)
+                if refused is None:
                     return RunResult(counters, {}, "fast")
-                reason = refusal.reason
+                reason = refused
             counters = Counters(detailed=detailed_counters)
             launch.run(counters, max_steps, lanes_per_batch)
         finally:
             launch.finish()
         return RunResult(counters, launch.unwritten(), "reference", reason)
+
+    def _run_fast(self, launch: _Launch, counters: Counters, max_steps: int) -> str | None:
+        """Run compiled code; returns why it was not done, or None."""
+        try:
+            from prism_mlir.runtime.ptx import jit
+        except ImportError as problem:
+            return f"the fast engine needs llvmlite: {problem}"
+        refusal = jit.run(launch, self._compiled, counters, max_steps)
+        return None if refusal is None else refusal.reason
 
     @property
     def uses(self) -> Uses:

@@ -81,6 +81,8 @@ def _attempt(
             cache[options] = compile_kernel(launch.program, launch.decoded, options)
         except CannotCompile as problem:
             cache[options] = Refusal(str(problem))
+        except RuntimeError as problem:  # how llvmlite reports what LLVM cannot do on this machine
+            cache[options] = Refusal(f"LLVM: {problem}")
     compiled = cache[options]
     if isinstance(compiled, Refusal):
         return compiled, Status.DONE

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import random
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -208,6 +209,17 @@ def test_copies_land_when_they_are_waited_for() -> None:
             source = np.arange(128, dtype=np.uint32)
             assert launch(text, [source, out], engine=engine, checks=Checks.none()).engine == engine
             assert out.tolist() == expected
+
+
+def test_without_llvmlite_the_reference_engine_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in [n for n in sys.modules if n.startswith("prism_mlir.runtime.ptx.jit")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.setitem(sys.modules, "llvmlite", None)
+    monkeypatch.delattr("prism_mlir.runtime.ptx.jit", raising=False)
+    out = np.zeros(32, np.uint32)
+    result = launch(kernel(f"mov.u32 %r2, 3; {STORE} ret;"), [out], engine="fast")
+    assert result.engine == "reference" and "llvmlite" in result.fallback_reason
+    assert out.tolist() == [3] * 32
 
 
 def test_endless_loops_end() -> None:
