@@ -156,7 +156,8 @@ def _build(
     if discovery.interrupted and not (options.keep_partial and discovery.proved):
         raise KeyboardInterrupt
     if not discovery.proved:
-        raise CodegenError(nothing_proved(part.program, discovery), place, "raise the limits (--limit operators=N)")
+        way_out = "raise that limit" if discovery.funnel.stopped_by else "raise the limits (--limit operators=N)"
+        raise CodegenError(nothing_proved(part.program, discovery), place, way_out)
     check_expressible(part.program, place)
     return BuiltPart(
         part, discovery, select(part.program, discovery.proved, options, prepare=prepare, progress=progress)
