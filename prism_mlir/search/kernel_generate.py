@@ -18,7 +18,7 @@ from prism_mlir.graph.ops import Shape
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.symbols import SECOND_GRID_NAMES, SECOND_LOOP_NAME
 from prism_mlir.search.abstract import AbstractTarget
-from prism_mlir.search.generate import Dims, Generator, Goal, _State
+from prism_mlir.search.generate import Dims, Generator, _State
 from prism_mlir.search.limits import Funnel, SearchLimits
 
 
@@ -170,9 +170,8 @@ def join(program: Program, first: BlockGraph, second: BlockGraph) -> KernelGraph
     count = len(inputs)
     nodes = (
         CustomNode(a.block, a.operands),
-        CustomNode(
-            b.block, b.operands
-        ),  # saved results are numbered right after the inputs, as the first kernel's results are
+        # saved results are numbered right after the inputs, as the first kernel's results are
+        CustomNode(b.block, b.operands),
     )
     results = count + len(a.block.outputs)
     return KernelGraph(inputs, nodes, tuple(results + k for k in range(len(b.block.outputs))))
@@ -193,4 +192,4 @@ def _trimmed(block: BlockGraph) -> _Trimmed:
     return _Trimmed(replace(block, inputs=tuple(block.inputs[k] for k in loaded), nodes=nodes), tuple(loaded))
 
 
-__all__ = ["FirstKernel", "Goal", "PairStructures", "Saved", "SecondKernel", "join", "second_kernels"]
+__all__ = ["FirstKernel", "PairStructures", "Saved", "SecondKernel", "join", "second_kernels"]

@@ -128,7 +128,6 @@ class Numbers:
 
 def prepare(program: Program, graphs: Sequence[KernelGraph]) -> tuple[Numbers, tuple[Expr, ...], tuple[TileType, ...]]:
     """Sizes that tell all dims apart, and the program's outputs at these sizes, with their types."""
-    """Sizes that tell all dims apart, and the program's outputs at these sizes, with their types."""
     classes = dim_classes(program)
     parallel = list(dict.fromkeys(p for g in graphs for p in g.parallel_dims))
     if len(parallel) + len(classes.sizes) > len(_PRIMES):
@@ -150,7 +149,6 @@ def prepare(program: Program, graphs: Sequence[KernelGraph]) -> tuple[Numbers, t
 
 
 def encode_fitted(fitted: Fit, numbers: Numbers, wanted: Sequence[TileType]) -> tuple[Expr, ...]:
-    """A candidate's outputs at these sizes. Raises :class:`InputError` where they are not of the program's shape."""
     """A candidate's outputs at these sizes. Raises :class:`InputError` where they are not of the program's shape."""
     outputs = encode_graph(fitted.resize(numbers.classes))
     types = types_of(outputs, [TileType(i.shape) for i in numbers.program.inputs], numbers.count)
