@@ -6,7 +6,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from ptx_harness import run_op
+from ptx_harness import run_op, run_ops
 
 WORDS = [0, 1, 2, 0x80000000, 0xFFFFFFFF, 0x7FFFFFFF, 0x12345678, 0xDEADBEEF, 0x00FF00FF]
 LONGS = [0, 1, 1 << 63, (1 << 64) - 1, 0x123456789ABCDEF0, 0xFEDCBA9876543210, 1 << 32]
@@ -28,11 +28,12 @@ def test_logic(bits: int) -> None:
     kind = f"b{bits}"
     sources = [(kind, np.array(a, f"u{bits // 8}")), (kind, np.array(b, f"u{bits // 8}"))]
     every = (1 << bits) - 1
-    assert run_op(f"and.{kind} %d, %a, %b;", sources, kind).tolist() == [x & y for x, y in zip(a, b, strict=True)]
-    assert run_op(f"or.{kind} %d, %a, %b;", sources, kind).tolist() == [x | y for x, y in zip(a, b, strict=True)]
-    assert run_op(f"xor.{kind} %d, %a, %b;", sources, kind).tolist() == [x ^ y for x, y in zip(a, b, strict=True)]
-    assert run_op(f"not.{kind} %d, %a;", sources[:1], kind).tolist() == [x ^ every for x in a]
-    assert run_op(f"cnot.{kind} %d, %a;", sources[:1], kind).tolist() == [int(x == 0) for x in a]
+    binary = {"and": lambda x, y: x & y, "or": lambda x, y: x | y, "xor": lambda x, y: x ^ y}
+    unary = {"not": lambda x: x ^ every, "cnot": lambda x: int(x == 0)}
+    code = [f"{n}.{kind} %d, %a, %b;" for n in binary] + [f"{n}.{kind} %d, %a;" for n in unary]
+    got = [r.tolist() for r in run_ops([(c, kind) for c in code], sources)]
+    assert got[:3] == [[fn(x, y) for x, y in zip(a, b, strict=True)] for fn in binary.values()]
+    assert got[3:] == [[fn(x) for x in a] for fn in unary.values()]
 
 
 @pytest.mark.parametrize("bits", [16, 32, 64])
@@ -41,54 +42,58 @@ def test_shifts_clamp_the_amount(bits: int) -> None:
     a, n = cross(words, SHIFTS)
     kind, every = f"b{bits}", (1 << bits) - 1
     sources = [(kind, np.array(a, f"u{bits // 8}")), ("u32", np.array(n, "u4"))]
-    shl = run_op(f"shl.{kind} %d, %a, %b;", sources, kind)
+    code = [(f"shl.{kind} %d, %a, %b;", kind), (f"shr.u{bits} %d, %a, %b;", kind), (f"shr.s{bits} %d, %a, %b;", kind)]
+    shl, shr, sar = run_ops(code, sources)
     assert shl.tolist() == [x << min(s, bits) & every for x, s in zip(a, n, strict=True)]
-    shr = run_op(f"shr.u{bits} %d, %a, %b;", sources, kind)
     assert shr.tolist() == [x >> min(s, bits) for x, s in zip(a, n, strict=True)]
-    sar = run_op(f"shr.s{bits} %d, %a, %b;", sources, kind)
     assert sar.tolist() == [signed(x, bits) >> min(s, bits) & every for x, s in zip(a, n, strict=True)]
 
 
-@pytest.mark.parametrize(("way", "mode"), list(product("lr", ["wrap", "clamp"])))
-def test_funnel_shift(way: str, mode: str) -> None:
+def test_funnel_shift() -> None:
     a, b, n = cross(WORDS[:6], WORDS[3:], [0, 1, 16, 31, 32, 33, 1000])
     sources = [("b32", np.array(x, "u4")) for x in (a, b, n)]
-    got = run_op(f"shf.{way}.{mode}.b32 %d, %a, %b, %c;", sources, "b32")
-    expected = []
-    for lo, hi, c in zip(a, b, n, strict=True):
-        s = c & 31 if mode == "wrap" else min(c, 32)
-        both = hi << 32 | lo
-        expected.append((both << s >> 32 if way == "l" else both >> s) & 0xFFFFFFFF)
-    assert got.tolist() == expected
+    forms = list(product("lr", ["wrap", "clamp"]))
+    got = run_ops([(f"shf.{way}.{mode}.b32 %d, %a, %b, %c;", "b32") for way, mode in forms], sources)
+    for (way, mode), result in zip(forms, got, strict=True):
+        expected = []
+        for lo, hi, c in zip(a, b, n, strict=True):
+            s = c & 31 if mode == "wrap" else min(c, 32)
+            both = hi << 32 | lo
+            expected.append((both << s >> 32 if way == "l" else both >> s) & 0xFFFFFFFF)
+        assert result.tolist() == expected
 
 
-@pytest.mark.parametrize("table", [0, 0x80, 0xFE, 0x96, 0xCA, 0x6C, 0x3F, 0xFF])
-def test_lop3(table: int) -> None:
-    a, b, c = cross(WORDS, WORDS, WORDS[4:])
-    got = run_op(f"lop3.b32 %d, %a, %b, %c, {table};", [("b32", np.array(x, "u4")) for x in (a, b, c)], "b32")
-    expected = [
-        sum((table >> ((x >> i & 1) * 4 + (y >> i & 1) * 2 + (z >> i & 1)) & 1) << i for i in range(32))
-        for x, y, z in zip(a, b, c, strict=True)
-    ]
-    assert got.tolist() == expected
+def test_lop3() -> None:
+    tables = [0, 0x80, 0xFE, 0x96, 0xCA, 0x6C, 0x3F, 0xFF]
+    a, b, c = cross(WORDS, WORDS[2:], WORDS[4:])
+    sources = [("b32", np.array(x, "u4")) for x in (a, b, c)]
+    for table, got in zip(
+        tables, run_ops([(f"lop3.b32 %d, %a, %b, %c, {t};", "b32") for t in tables], sources), strict=True
+    ):
+        expected = [
+            sum((table >> ((x >> i & 1) * 4 + (y >> i & 1) * 2 + (z >> i & 1)) & 1) << i for i in range(32))
+            for x, y, z in zip(a, b, c, strict=True)
+        ]
+        assert got.tolist() == expected
 
 
 @pytest.mark.parametrize("bits", [32, 64])
 def test_counting(bits: int) -> None:
     words = WORDS if bits == 32 else LONGS
     source = [(f"b{bits}", np.array(words, f"u{bits // 8}"))]
-    assert run_op(f"popc.b{bits} %d, %a;", source, "u32").tolist() == [x.bit_count() for x in words]
-    assert run_op(f"clz.b{bits} %d, %a;", source, "u32").tolist() == [bits - x.bit_length() for x in words]
-    flipped = [int(f"{x:0{bits}b}"[::-1], 2) for x in words]
-    assert run_op(f"brev.b{bits} %d, %a;", source, f"b{bits}").tolist() == flipped
-    assert run_op(f"bfind.u{bits} %d, %a;", source, "u32").tolist() == [
-        (x.bit_length() - 1) & 0xFFFFFFFF for x in words
-    ]
+    forms = {f"popc.b{bits}": "u32", f"clz.b{bits}": "u32", f"brev.b{bits}": f"b{bits}", f"bfind.u{bits}": "u32",
+             f"bfind.s{bits}": "s32", f"bfind.shiftamt.s{bits}": "s32"}  # fmt: skip
+    got = [r.tolist() for r in run_ops([(f"{name} %d, %a;", out) for name, out in forms.items()], source)]
     magnitude = [~x & ((1 << bits) - 1) if x >> (bits - 1) else x for x in words]
     top = [m.bit_length() - 1 for m in magnitude]
-    assert run_op(f"bfind.s{bits} %d, %a;", source, "s32").tolist() == top
-    shift = [bits - 1 - t if t >= 0 else -1 for t in top]
-    assert run_op(f"bfind.shiftamt.s{bits} %d, %a;", source, "s32").tolist() == shift
+    assert got == [
+        [x.bit_count() for x in words],
+        [bits - x.bit_length() for x in words],
+        [int(f"{x:0{bits}b}"[::-1], 2) for x in words],
+        [(x.bit_length() - 1) & 0xFFFFFFFF for x in words],
+        top,
+        [bits - 1 - t if t >= 0 else -1 for t in top],
+    ]
 
 
 def field(a: int, pos: int, length: int, bits: int, is_signed: bool) -> int:
@@ -115,14 +120,20 @@ def test_bit_field_extract(bits: int, sign: str) -> None:
 @pytest.mark.parametrize("bits", [32, 64])
 def test_bit_field_insert(bits: int) -> None:
     words = WORDS if bits == 32 else LONGS
-    for pos, length in product([0, 5, 31, 32, 63, 64, 255], [0, 1, 8, 32, 64, 255]):
-        a, b = cross(words, words)
-        sources = [(f"b{bits}", np.array(x, f"u{bits // 8}")) for x in (a, b)]
-        got = run_op(f"bfi.b{bits} %d, %a, %b, {pos}, {length};", sources, f"b{bits}")
-        p, n = pos & 255, length & 255
+    kind = f"b{bits}"
+    declare = ".reg .b32 %pos, %len; .reg .b64 %wide;"
+    # the field's place comes in one more source, start + 256 length, of the operands' type
+    pos, length = cross([0, 5, 31, 32, 63, 64, 255], [0, 1, 8, 32, 64, 255])
+    a, b, place = cross(words[:5], words, [p + 256 * n for p, n in zip(pos, length, strict=True)])
+    cast = "cvt.u64.u32 %wide, %c;" if bits == 32 else "mov.b64 %wide, %c;"
+    code = f"{cast} cvt.u32.u64 %pos, %wide; shr.u32 %len, %pos, 8; and.b32 %pos, %pos, 255; bfi.{kind} %d, %a, %b, %pos, %len;"
+    got = run_op(code, [(kind, np.array(x, f"u{bits // 8}")) for x in (a, b, place)], kind, declare)
+    expected = []
+    for x, y, at in zip(a, b, place, strict=True):
+        p, n = at & 255, at >> 8
         where = sum(1 << (p + i) for i in range(n) if p + i < bits)
-        expected = [(y & ~where) | (x << p & where) for x, y in zip(a, b, strict=True)]
-        assert got.tolist() == expected
+        expected.append((y & ~where) | (x << p & where))
+    assert got.tolist() == expected
 
 
 def test_byte_permute() -> None:
@@ -163,6 +174,10 @@ def test_byte_permute_modes(mode: str, rows: list[list[int]]) -> None:
 def test_predicate_logic() -> None:
     a, b = cross([0, 1], [0, 1])
     sources = [("pred", np.array(a)), ("pred", np.array(b))]
-    assert run_op("and.pred %d, %a, %b;", sources, "pred").tolist() == [x & y for x, y in zip(a, b, strict=True)]
-    assert run_op("xor.pred %d, %a, %b;", sources, "pred").tolist() == [x ^ y for x, y in zip(a, b, strict=True)]
-    assert run_op("not.pred %d, %a;", sources[:1], "pred").tolist() == [1 - x for x in a]
+    got = run_ops(
+        [(f"{n}.pred %d, %a, %b;", "pred") for n in ("and", "or", "xor")] + [("not.pred %d, %a;", "pred")], sources
+    )
+    pairs = list(zip(a, b, strict=True))
+    assert [r.tolist() for r in got] == [
+        [x & y for x, y in pairs], [x | y for x, y in pairs], [x ^ y for x, y in pairs], [1 - x for x in a]
+    ]  # fmt: skip

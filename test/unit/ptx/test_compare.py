@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from ptx_harness import run_op
+from ptx_harness import run_op, run_ops
 from test_float import F32_EDGES
 from test_int_arith import column, pairs
 
@@ -21,36 +21,30 @@ COMPARE = {
 }
 
 
-@pytest.mark.parametrize(("name", "kind"), list(product(COMPARE, ["u16", "s16", "u32", "s32", "u64", "s64"])))
-def test_integers(name: str, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["u16", "s16", "u32", "s32", "u64", "s64"])
+def test_integers(kind: str) -> None:
     a, b = pairs(kind)
-    got = run_op(f"setp.{name}.{kind} %d, %a, %b;", [(kind, column(a, kind)), (kind, column(b, kind))], "pred")
-    assert got.astype(bool).tolist() == [COMPARE[name](x, y) for x, y in zip(a, b, strict=True)]
+    names = dict(COMPARE)
+    if kind[0] == "u":
+        names |= {"lo": operator.lt, "ls": operator.le, "hi": operator.gt, "hs": operator.ge}
+    sources = [(kind, column(a, kind)), (kind, column(b, kind))]
+    got = run_ops([(f"setp.{name}.{kind} %d, %a, %b;", "pred") for name in names], sources)
+    for fn, result in zip(names.values(), got, strict=True):
+        assert result.astype(bool).tolist() == [fn(x, y) for x, y in zip(a, b, strict=True)]
 
 
-@pytest.mark.parametrize(("name", "meaning"), [("lo", "lt"), ("ls", "le"), ("hi", "gt"), ("hs", "ge")])
-def test_unsigned_names(name: str, meaning: str) -> None:
-    a, b = pairs("u32")
-    got = run_op(f"setp.{name}.u32 %d, %a, %b;", [("u32", column(a, "u32")), ("u32", column(b, "u32"))], "pred")
-    assert got.astype(bool).tolist() == [COMPARE[meaning](x, y) for x, y in zip(a, b, strict=True)]
-
-
-@pytest.mark.parametrize(
-    ("name", "kind"), list(product([*COMPARE, *(c + "u" for c in COMPARE), "num", "nan"], ["f32", "f64", "f16"]))
-)
-def test_floats(name: str, kind: str) -> None:
+@pytest.mark.parametrize("kind", ["f32", "f64", "f16"])
+def test_floats(kind: str) -> None:
     with np.errstate(all="ignore"):
         base = F32_EDGES.astype({"f32": np.float32, "f64": np.float64, "f16": np.float16}[kind])
     a, b = np.array(list(product(base, base)), dtype=base.dtype).T
-    got = run_op(f"setp.{name}.{kind} %d, %a, %b;", [(kind, a), (kind, b)], "pred").astype(bool)
     nan = np.isnan(a) | np.isnan(b)
-    if name in ("num", "nan"):
-        expected = nan if name == "nan" else ~nan
-    elif name in COMPARE:
-        expected = COMPARE[name](a, b) & ~nan
-    else:
-        expected = COMPARE[name[:-1]](a, b) | nan
-    assert (got == expected).all()
+    expected = {"nan": nan, "num": ~nan}
+    for name, fn in COMPARE.items():
+        expected |= {name: fn(a, b) & ~nan, name + "u": fn(a, b) | nan}
+    got = run_ops([(f"setp.{name}.{kind} %d, %a, %b;", "pred") for name in expected], [(kind, a), (kind, b)])
+    for name, result in zip(expected, got, strict=True):
+        assert (result.astype(bool) == expected[name]).all(), name
 
 
 @pytest.mark.parametrize("join", ["and", "or", "xor"])
@@ -59,12 +53,10 @@ def test_combination_with_a_predicate(join: str) -> None:
     code = f"setp.lt.{join}.u32 %d|%q, %a, %b, %c;"
     fn = {"and": np.logical_and, "or": np.logical_or, "xor": np.logical_xor}[join]
     sources = [("u32", a), ("u32", b), ("pred", c)]
-    got = run_op(code, sources, "pred", ".reg .pred %q;").astype(bool)
-    assert (got == fn(a < b, c)).all()
-    second = run_op(code.replace("%d|%q", "%q|%d"), sources, "pred", ".reg .pred %q;").astype(bool)
-    assert (second == fn(a >= b, c)).all()
-    negated = run_op(code.replace("%c;", "!%c;"), sources, "pred", ".reg .pred %q;").astype(bool)
-    assert (negated == fn(a < b, c == 0)).all()
+    forms = (code, code.replace("%d|%q", "%q|%d"), code.replace("%c;", "!%c;"))
+    got = run_ops([(form, "pred") for form in forms], sources, ".reg .pred %q;")
+    for result, expected in zip(got, (fn(a < b, c), fn(a >= b, c), fn(a < b, c == 0)), strict=True):
+        assert (result.astype(bool) == expected).all()
 
 
 def test_bf16_and_ftz() -> None:

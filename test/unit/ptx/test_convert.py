@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
-from itertools import product
 
 import numpy as np
 import pytest
-from ptx_harness import NUMPY, run_op
+from ptx_harness import NUMPY, run_op, run_ops
 from test_float import F32_EDGES, round_exact
 from test_int_arith import column, edges, wrap
 
@@ -25,19 +25,29 @@ def int_range(kind: str) -> tuple[int, int]:
     return (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if kind[0] == "s" else (0, (1 << bits) - 1)
 
 
-@pytest.mark.parametrize(("dst", "src"), list(product(INTS, INTS)))
-def test_int_to_int(dst: str, src: str) -> None:
+@pytest.mark.parametrize("src", INTS)
+def test_int_to_int(src: str) -> None:
     values = edges(src)
-    source = [(src, column(values, src))]
-    got = run_op(f"cvt.{dst}.{src} %d, %a;", source, dst)
-    assert got.tolist() == [wrap(v, dst) for v in values]
-    (low, high), (source_low, source_high) = int_range(dst), int_range(src)
-    if low <= source_low and source_high <= high:
+    got = run_ops([(f"cvt.{dst}.{src} %d, %a;", dst) for dst in INTS], [(src, column(values, src))])
+    for dst, result in zip(INTS, got, strict=True):
+        assert result.tolist() == [wrap(v, dst) for v in values]
+
+
+@pytest.mark.parametrize("src", INTS)
+def test_int_to_int_saturates(src: str) -> None:
+    """``.sat`` is allowed only where the result may not fit."""
+    values, (source_low, source_high) = edges(src), int_range(src)
+    inside = [dst for dst in INTS if int_range(dst)[0] <= source_low and source_high <= int_range(dst)[1]]
+    for dst in inside:
         with pytest.raises(PtxSyntaxError, match="unknown instruction"):
-            run_op(f"cvt.sat.{dst}.{src} %d, %a;", source, dst)
+            run_op(f"cvt.sat.{dst}.{src} %d, %a;", [(src, column(values, src))], dst)
+    others = [dst for dst in INTS if dst not in inside]
+    if not others:
         return
-    got = run_op(f"cvt.sat.{dst}.{src} %d, %a;", source, dst)
-    assert got.tolist() == [max(low, min(high, v)) for v in values]
+    got = run_ops([(f"cvt.sat.{dst}.{src} %d, %a;", dst) for dst in others], [(src, column(values, src))])
+    for dst, result in zip(others, got, strict=True):
+        low, high = int_range(dst)
+        assert result.tolist() == [max(low, min(high, v)) for v in values]
 
 
 def floats(kind: str) -> np.ndarray:
@@ -49,46 +59,58 @@ def floats(kind: str) -> np.ndarray:
         return base.astype(NUMPY[kind])
 
 
-@pytest.mark.parametrize(
-    ("dst", "src", "mode"), list(product(INTS, ["f16", "f32", "f64"], ["rni", "rzi", "rmi", "rpi"]))
-)
-def test_float_to_int(dst: str, src: str, mode: str) -> None:
+ROUND_TO_INT = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}
+
+
+@pytest.mark.parametrize("dst", INTS)
+@pytest.mark.parametrize("src", ["f16", "f32", "f64"])
+def test_float_to_int(dst: str, src: str) -> None:
     values = floats(src)
-    got = run_op(f"cvt.{mode}.{dst}.{src} %d, %a;", [(src, values)], dst)
+    got = run_ops([(f"cvt.{mode}.{dst}.{src} %d, %a;", dst) for mode in ROUND_TO_INT], [(src, values)])
+    for rounding, result in zip(ROUND_TO_INT.values(), got, strict=True):
+        assert result.tolist() == [to_int(float(v), dst, src, rounding) for v in values]
+
+
+def to_int(v: float, dst: str, src: str, rounding: Callable[[Fraction], int]) -> int:
+    """Rounded and clamped; NaN gives 0, or the top bit where either type has 64 bits."""
     low, high = int_range(dst)
-    rounding = {"rni": round, "rzi": math.trunc, "rmi": math.floor, "rpi": math.ceil}[mode]
-    expected = []
-    for v in values.astype(np.float64):
-        if math.isnan(v):
-            wide = dst[1:] == "64" or src == "f64"
-            expected.append(wrap(1 << (int(dst[1:]) - 1), dst) if wide else 0)
-        elif math.isinf(v):
-            expected.append(high if v > 0 else low)
-        else:
-            expected.append(max(low, min(high, rounding(Fraction(float(v))))))
-    assert got.tolist() == expected
+    if math.isnan(v):
+        return wrap(1 << (int(dst[1:]) - 1), dst) if dst[1:] == "64" or src == "f64" else 0
+    if math.isinf(v):
+        return high if v > 0 else low
+    return max(low, min(high, rounding(Fraction(v))))
 
 
-@pytest.mark.parametrize(("dst", "src", "mode"), list(product(["f16", "f32", "f64"], INTS, ["rn", "rz", "rm", "rp"])))
-def test_int_to_float(dst: str, src: str, mode: str) -> None:
+@pytest.mark.parametrize("src", INTS)
+def test_int_to_float(src: str) -> None:
     values = edges(src) + [wrap(int(v), src) for v in RNG.integers(0, 2**63, 40)]
-    compiled = (dst, mode) == ("f64", "rn") or dst != "f64" or src[1:] != "64"
-    got = run_op(f"cvt.{mode}.{dst}.{src} %d, %a;", [(src, column(values, src))], dst, compiled=compiled)
-    bits, low, high = LIMITS[dst]
-    assert got.astype(np.float64).tolist() == [round_exact(Fraction(v), mode, bits, low, high) for v in values]
+    cases = [(dst, mode) for dst in ("f16", "f32", "f64") for mode in ("rn", "rz", "rm", "rp")]
+    slow = [c for c in cases if c[0] == "f64" and c[1] != "rn"] if src[1:] == "64" else []
+    for group, compiled in (([c for c in cases if c not in slow], True), (slow, False)):
+        if not group:
+            continue
+        code = [(f"cvt.{mode}.{dst}.{src} %d, %a;", dst) for dst, mode in group]
+        got = run_ops(code, [(src, column(values, src))], compiled=compiled)
+        for (dst, mode), result in zip(group, got, strict=True):
+            bits, low, high = LIMITS[dst]
+            assert result.astype(np.float64).tolist() == [
+                round_exact(Fraction(v), mode, bits, low, high) for v in values
+            ]
 
 
-@pytest.mark.parametrize(("dst", "mode"), list(product(["f16", "bf16"], ["rn", "rz", "rm", "rp"])))
-def test_f32_to_half(dst: str, mode: str) -> None:
+@pytest.mark.parametrize("dst", ["f16", "bf16"])
+def test_f32_to_half(dst: str) -> None:
     bits, low, high = LIMITS[dst]
-    x = np.concatenate([F32_EDGES, RNG.integers(0, 2**32, 500, dtype=np.uint32).view(np.float32),
+    x = np.concatenate([F32_EDGES, RNG.integers(0, 2**32, 300, dtype=np.uint32).view(np.float32),
                         (RNG.integers(0, 2**16, 200) * 2.0**-26).astype(np.float32)])  # fmt: skip
     x = x[np.isfinite(x)]
-    got = run_op(f"cvt.{mode}.{dst}.f32 %d, %a;", [("f32", x)], dst)
-    value = (
-        got.astype(np.float64) if dst == "f16" else (got.astype(np.uint32) << 16).view(np.float32).astype(np.float64)
-    )
-    assert value.tolist() == [round_exact(Fraction(float(v)), mode, bits, low, high) for v in x]
+    modes = ["rn", "rz", "rm", "rp"]
+    for mode, got in zip(
+        modes, run_ops([(f"cvt.{m}.{dst}.f32 %d, %a;", dst) for m in modes], [("f32", x)]), strict=True
+    ):
+        value = got if dst == "f16" else (got.astype(np.uint32) << 16).view(np.float32)
+        exact = [round_exact(Fraction(float(v)), mode, bits, low, high) for v in x]
+        assert value.astype(np.float64).tolist() == exact
 
 
 def test_special_values_survive() -> None:
