@@ -45,30 +45,42 @@ def add_sub(ctx: Context) -> Made:
 
 @op("addc", "subc")
 def addc(ctx: Context) -> Made:
-    scalar = _type(ctx)
-    if any(m not in ("cc",) for m in ctx.mods[:-1]):
+    return _carry(ctx, _type(ctx), carry_in=True)
+
+
+@op("madc")
+def madc(ctx: Context) -> Made:
+    if not ctx.mods or ctx.mods[0] not in ("lo", "hi"):
         raise ctx.unknown()
-    return _carry(ctx, scalar, carry_in=True)
+    return _carry(ctx, _type(ctx), carry_in=True, half=ctx.mods[0])
 
 
-def _carry(ctx: Context, scalar: Scalar, carry_in: bool) -> Made:
-    """``CC.CF`` is one more register, of predicates, that all carry instructions share."""
-    ctx.count(3)
+def _carry(ctx: Context, scalar: Scalar, carry_in: bool, half: str = "") -> Made:
+    """Add or subtract with carry. ``half``: the first summand is that half of the product of the first two operands.
+
+    ``CC.CF`` is one more register, of predicates, that all carry instructions share (PTX ISA, "Extended-Precision Integer
+    Arithmetic Instructions"). For a signed type too it is the carry of the bits.
+    """
+    flags = ctx.mods[bool(half) : -1]
+    if flags not in (("cc",), () if carry_in else ("cc",)) or scalar.name not in ("u32", "s32", "u64", "s64"):
+        raise ctx.unknown()
+    ctx.count(4 if half else 3)
     d = ctx.dst(ctx.operands[0], scalar)
-    a, b = (ctx.src(o, scalar) for o in ctx.operands[1:])
+    sources = [ctx.src(o, scalar) for o in ctx.operands[1:]]
     flag = ctx.layout.slots.setdefault("CC.CF", -1)
     if flag < 0:
         flag = ctx.layout.slots["CC.CF"] = ctx.layout.new("CC.CF", SCALARS["pred"])
     if carry_in:
         ctx.reads.append(flag)
-    set_flag = "cc" in ctx.mods
+    set_flag = "cc" in flags
     if set_flag:
         ctx.writes.append(flag)
     subtract = ctx.instruction.opcode.startswith("sub")
     kind = UNSIGNED[scalar.bits]
 
     def run(st: State, mask: Mask) -> None:
-        x, y = st.regs[a], st.regs[b]
+        *factors, y = (st.regs[s] for s in sources)
+        x = _half(factors, half, scalar) if half else factors[0]
         extra = st.regs[flag].astype(kind) if carry_in else np.zeros(1, dtype=kind)
         if subtract:
             value = x - y - extra
@@ -80,7 +92,12 @@ def _carry(ctx: Context, scalar: Scalar, carry_in: bool) -> Made:
         if set_flag:
             assign(st, mask, flag, out)
 
-    return Made(run, "alu")
+    return Made(run, "imad" if half else "alu")
+
+
+def _half(factors: list[Array], half: str, scalar: Scalar) -> Array:
+    """The lower or upper half of a product, as bits."""
+    return factors[0] * factors[1] if half == "lo" else mul_high(factors[0], factors[1], scalar)
 
 
 def _wide(a: Array) -> Array:
@@ -175,6 +192,8 @@ def mad(ctx: Context) -> Made:
         return pure(ctx, "imad", lambda a, b, c: a * b + c, scalar, scalar, scalar, scalar)
     if flags == ("hi",):
         return pure(ctx, "imad", lambda a, b, c: mul_high(a, b, scalar) + c, scalar, scalar, scalar, scalar)
+    if len(flags) == 2 and flags[0] in ("lo", "hi") and ctx.instruction.opcode == "mad":
+        return _carry(ctx, scalar, carry_in=False, half=flags[0])
     if flags == ("wide",):
         wide = _double(ctx, scalar)
         return pure(ctx, "imad", lambda a, b, c: mul_wide(a, b, scalar) + c, wide, scalar, scalar, wide)
