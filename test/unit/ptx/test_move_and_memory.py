@@ -189,3 +189,14 @@ def test_names_of_dynamic_shared_memory_are_one_place() -> None:
 def test_unknown_kernel_is_named() -> None:
     with pytest.raises(LaunchError, match="no kernel 'x'"):
         Module.load(kernel("ret;")).kernel("x")
+
+
+def test_a_32_bit_address_and_its_offset_wrap_around_together() -> None:
+    """Compilers index downwards from a variable: the register goes below zero, the offset brings it back."""
+    body = """mov.u32 %r2, buf; shl.b32 %r3, %r1, 2; sub.u32 %r4, %r2, %r3; sub.u32 %r4, %r4, 256;
+      st.shared.u32 [%r4+380], %r1; bar.sync 0; add.u32 %r5, %r2, %r3; sub.u32 %r5, %r5, 64; ld.shared.u32 %r6, [%r5+64];
+      bar.sync 0; atom.shared.add.u32 %r7, [%r4+380], 100;
+      mad.wide.u32 %rd1, %r1, 8, %rd1; st.global.v2.u32 [%rd1], {%r6, %r7}; ret;"""
+    out = np.zeros((32, 2), np.uint32)
+    launch(kernel(body, shared=".shared .align 16 .b8 buf[128];"), [out], outputs={0})
+    assert out.tolist() == [[31 - t, t] for t in range(32)]

@@ -83,9 +83,11 @@ def address(ctx: Context, operand: Operand) -> tuple[int, int]:
 
 
 def addresses(st: State, slot: int, offset: int) -> Array:
-    """The addresses of an access as int64, one a lane or one for all."""
+    """The addresses of an access as int64, one a lane or one for all; with a 32-bit base the sum has 32 bits, too."""
     value = st.regs[slot]
-    wide = value.view(np.int64) if value.dtype.itemsize == 8 else value.astype(np.int64)
+    if value.dtype.itemsize == 4:
+        return (value + np.uint32(offset & 0xFFFFFFFF) if offset else value).astype(np.int64)
+    wide = value.view(np.int64)
     return wide + offset if offset else wide
 
 
