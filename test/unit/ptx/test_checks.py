@@ -87,9 +87,31 @@ def test_two_threads_write_one_cell_in_one_instruction() -> None:
     body = "mov.u64 %rd2, buf; {guard} st.shared.b32 [%rd2], {value}; ret;"
     error = fails("race", kernel(body.format(guard="", value="%r1"), shared=BUF), [out()])
     assert "same instruction" in error.message
-    fails("race", kernel(body.format(guard="", value="7"), shared=BUF), [out()], block=64)
-    launch(kernel(body.format(guard="", value="7"), shared=BUF), [out()], block=32)
+    fails(
+        "race",
+        kernel(body.format(guard="", value="%r2"), shared=BUF).replace(
+            "mov.u64 %rd2", "shr.u32 %r2, %r1, 5; mov.u64 %rd2"
+        ),
+        [out()],
+        block=64,
+    )  # one value a warp
     launch(kernel(body.format(guard="setp.eq.u32 %p1, %r1, 0; @%p1", value="%r1"), shared=BUF), [out()], block=64)
+
+
+def test_threads_may_store_one_value_to_one_place() -> None:
+    """As Triton stores what all warps hold. A store by one of these threads before the others have come by races with theirs."""
+    body = "mov.u64 %rd2, buf; st.shared.b32 [%rd2], 7; {sync} setp.eq.u32 %p1, %r1, {who}; @%p1 st.shared.b32 [%rd2], 8; ret;"
+    for who in (0, 31, 32, 63):
+        text = kernel(body.format(sync="", who=who), shared=BUF)
+        error = fails("race", text, [out()], block=64)
+        assert "writes" in error.message and "wrote" in error.message and error.threads[0][1] == (who, 0, 0)
+        launch(kernel(body.format(sync="bar.sync 0;", who=who), shared=BUF), [out()], block=64)
+    read = (
+        "mov.u64 %rd2, buf; setp.lt.u32 %p1, %r1, 64; @%p1 st.shared.b32 [%rd2], 7; {sync} ld.shared.b32 %r3, [%rd2];"
+        + STORE
+    )
+    fails("race", kernel(read.format(sync=""), shared=BUF), [out(96)], block=96)
+    launch(kernel(read.format(sync="bar.sync 0;"), shared=BUF), [out(96)], block=96)
 
 
 def test_neighbouring_halves_do_not_race() -> None:

@@ -115,8 +115,8 @@ class SharedShadow:
     ) -> None:
         """A store to ``cell[i]`` by ``lane[i]``; ``kept`` tells whether memory now holds what the access ``i`` wrote.
 
-        Lanes of one warp may store one value to one place in one instruction: which of them does it makes no difference, and
-        compilers write reductions so.
+        Threads of a block may store one value to one place in one instruction: which of them does it makes no difference, and
+        compilers write what several threads hold so. As their stores are not ordered, a later access still races with each.
         """
         self.check_write(st, site, cell, lane, atomic)
         stamp = self._stamp(st, site, lane, atomic)
@@ -225,6 +225,7 @@ class SharedShadow:
         i = int(found[0])
         stamp = int(stamps[i])
         other = self.sites[(stamp >> PC_SHIFT) & 0x1FFFFF]
+        then = "wrote" if other.instruction.opcode == "st" else then  # see _double_write
         raise report(
             st,
             "race",
@@ -243,8 +244,11 @@ class SharedShadow:
         winners = self.w.take(cell, mode="wrap")
         lost = np.flatnonzero(winners != stamp)
         if lost.size and kept is not None:
-            other_warp = (np.abs(winners[lost]) & THREAD) // 32 != (np.abs(stamp[lost]) & THREAD) // 32
-            lost = lost[other_warp | ~kept(lost)]
+            same = kept(lost)
+            alike, lost = lost[same], lost[~same]
+            alike = alike[(winners[alike] & THREAD) // 32 != (stamp[alike] & THREAD) // 32]
+            if alike.size:  # like a read, each of them conflicts with a store from now on, and with nothing else
+                self._remember_reader(st, site, cell[alike], alike if lane is None else lane[alike], False)
         if not lost.size:
             return
         i = int(lost[0])
