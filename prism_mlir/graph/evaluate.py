@@ -60,18 +60,19 @@ def evaluate_block(
         operands = [tiles[v] for v in node.operands]
         if isinstance(node.op, Load):
             tile = inputs[node.op.source].reshape(*(1,) * lead, *inputs[node.op.source].shape)
-            tiles.append(_load(block, node.op, tile, *next(loads), sizes))
+            tiles.append(load_tile(block, node.op, tile, *next(loads), sizes))
         elif isinstance(node.op, Accum):
             tiles.append(fold(node.op.monoid, operands[0], lead - 1, domain))
         else:
-            op = node.op if node.op.shape is None else _tile_op(block, mapping, sizes, node.op, k)
-            tiles.append(_apply(op, operands, lead, domain, k))
-    return tuple(_save(block, tiles[o], row) for o, row in zip(block.outputs, mapping.omap, strict=True))
+            op = node.op if node.op.shape is None else tile_op(block, mapping, sizes, node.op, k)
+            tiles.append(apply_to_tiles(op, operands, lead, domain, k))
+    return tuple(save_tile(block, tiles[o], row) for o, row in zip(block.outputs, mapping.omap, strict=True))
 
 
-def _load(
+def load_tile(
     block: BlockGraph, op: Load, tile: Array, imap: Sequence[int], fmap: int, sizes: MappingABC[str, int]
 ) -> Array:
+    """The tiles of all blocks and iterations, of a tensor ``[1..., data...]``."""
     lead = len(block.grid) + 1
     for axis, (name, dim) in enumerate(zip(block.grid, imap, strict=True)):
         tile = repl(tile, axis, sizes[name]) if dim < 0 else part(tile, lead + dim, axis, sizes[name])
@@ -81,12 +82,13 @@ def _load(
     return repl(tile, lead - 1, count) if fmap < 0 else part(tile, lead + fmap, lead - 1, count)
 
 
-def _tile_op(block: BlockGraph, mapping: Mapping, sizes: MappingABC[str, int], op: Op, k: int) -> Op:
+def tile_op(block: BlockGraph, mapping: Mapping, sizes: MappingABC[str, int], op: Op, k: int) -> Op:
     """A reshape or constant carries the shape of the whole tensor; this is the same operator on one tile."""
     return replace(op, shape=tile_shape(block.shapes[k], tile_partitions(block, mapping)[k], sizes))
 
 
-def _apply(op: Op, operands: Sequence[Array], lead: int, domain: Domain, index: int) -> Array:
+def apply_to_tiles(op: Op, operands: Sequence[Array], lead: int, domain: Domain, index: int) -> Array:
+    """An operator on tiles with ``lead`` parallel axes. Raises :class:`InputError` that names block node ``index``."""
     shapes = [o.shape[lead:] for o in operands]
     try:
         op.spec.shape(op, shapes)
@@ -97,7 +99,8 @@ def _apply(op: Op, operands: Sequence[Array], lead: int, domain: Domain, index: 
     return result.reshape(*(1,) * lead, *result.shape) if op.kind is Kind.CONSTANT else result
 
 
-def _save(block: BlockGraph, tile: Array, row: Sequence[int]) -> Array:
+def save_tile(block: BlockGraph, tile: Array, row: Sequence[int]) -> Array:
+    """The tensor that all blocks together store."""
     lead = len(block.grid) + 1
     for axis, dim in enumerate(row):
         if dim >= 0:

@@ -19,6 +19,7 @@ from prism_mlir.graph.ops import Kind, Op
 from prism_mlir.graph.program import Program
 from prism_mlir.search.abstract_axioms import REDUCTIONS, AbstractAxioms
 from prism_mlir.search.egraph import EGraph, ENode, Label
+from prism_mlir.search.occurrences import Occurrences, occurrences
 
 MAX_NODES = 60_000
 
@@ -44,6 +45,7 @@ class AbstractTarget:
     roots:     e-class of each program output
     distance:  for each e-class, the fewest operators that lead from it to an output
     single:    likewise, the fewest operators of one operand (those of two operands join tiles, and are counted by them)
+    occurs:    how often inputs occur in expressions
     saturated: whether saturation finished; where it did not, the tables are too small and must not prune
     above, pairs: look-up tables, see :meth:`on_one` and :meth:`on_two`
     """
@@ -57,6 +59,7 @@ class AbstractTarget:
     above: dict[int, dict[Label, int]]
     pairs: dict[tuple[int, int], dict[str, int]]
     single: dict[int, int] = field(default_factory=dict)
+    occurs: Occurrences = field(default_factory=Occurrences)
     _support: dict[int, frozenset[int]] = field(default_factory=dict)
 
     @property
@@ -124,7 +127,8 @@ def abstract_target(program: Program, max_nodes: int = MAX_NODES) -> AbstractTar
     distance = _distances(graph, roots)
     above, pairs = _tables(graph, distance)
     single = _distances(graph, roots, join=0)
-    return AbstractTarget(graph, inputs, roots, distance, saturated, above, pairs, single)
+    occurs = occurrences(graph, len(inputs), roots) if saturated else Occurrences()
+    return AbstractTarget(graph, inputs, roots, distance, saturated, above, pairs, single, occurs)
 
 
 def _supports(graph: EGraph) -> dict[int, frozenset[int]]:

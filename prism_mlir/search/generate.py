@@ -2,7 +2,8 @@
 
 Depth-first over operators, each graph once: a new node's key (largest operand, operands, operator) must exceed the last
 node's. A partial graph is left as soon as a dim does not match (``dim_match``), an expression is no subexpression of the
-program (``abstract``), or too few operators remain to bring every open tile to an output.
+program (``abstract``), open tiles use an input more often than the program can (``occurrences``), or too few operators remain to
+bring every open tile to an output.
 """
 
 from __future__ import annotations
@@ -174,6 +175,7 @@ class Generator:
             return uniform
         options = [[(Load(k),), (Load(k, True),), (Load(k), Load(k, True))] for k in needed]
         sets = [tuple(load for group in combo for load in group) for combo in product(*options)]
+        sets = [s for s in sets if self.target.occurs.admit([self.input_exprs[load.source] for load in s])]
         mixed = sorted((s for s in sets if s not in uniform), key=_load_set_key)
         if self.outside is None:
             return uniform + mixed
@@ -212,11 +214,13 @@ class Generator:
             return
         for key, node, tile in moves:
             state.push(node, tile)
-            if self._can_finish(state, left - 1):
+            if not self._can_finish(state, left - 1):
+                self.funnel.count("rejected: too few operators left")
+            elif not self._can_use_all(state):
+                self.funnel.count("rejected: an input would occur too often")
+            else:
                 later = [] if left == 1 else self._later(state, moves, key)
                 yield from self._extend(state, later, left - 1)
-            else:
-                self.funnel.count("rejected: too few operators left")
             state.pop()
             if not self.funnel.complete:
                 return
@@ -326,6 +330,12 @@ class Generator:
         return (
             joins + max([tile.single for tile in open_tiles]) <= left
             and max([tile.needs for tile in open_tiles]) <= left
+        )
+
+    def _can_use_all(self, state: _State) -> bool:
+        """Whether an output can have all open tiles in it, for all that the number of times says that inputs occur in them."""
+        return self.target.occurs.admit(
+            [tile.expr for tile, uses in zip(state.tiles, state.uses, strict=True) if not uses]
         )
 
     def _finish(self, state: _State) -> KernelGraph | None:

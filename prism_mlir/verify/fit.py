@@ -35,6 +35,15 @@ class Fit:
     graph: KernelGraph
     dims: dict[Place, tuple[Factors, ...]]
 
+    def has_shapes(self) -> bool:
+        """Whether some operator carries a shape; where none does, nothing but the tensors' types changes with the size."""
+        return any(
+            any(isinstance(n.op, Op) and n.op.shape is not None for n in node.block.nodes)
+            if isinstance(node, CustomNode)
+            else node.op.shape is not None
+            for node in self.graph.nodes
+        )
+
     def resize(self, sizes: Sequence[int]) -> KernelGraph:
         """The candidate when class ``c`` of the program has size ``sizes[c]``."""
 

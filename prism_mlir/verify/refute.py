@@ -21,6 +21,7 @@ from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.verify.alone import AloneRefuter, evaluate_program
 from prism_mlir.verify.fit import Fit, Fitter
+from prism_mlir.verify.shared_tiles import SharedTiles
 from prism_mlir.verify.verdict import Counterexample
 
 Sizes = tuple[tuple[str, int], ...]
@@ -34,6 +35,7 @@ def trial_sizes(dims: Sequence[str]) -> tuple[Sizes, ...]:
 
 
 _SIGNED_DRAWS = 4
+_MAX_TILES, _MAX_SHARED = 4096, 256  # what is remembered: tiles at one choice of sizes, and choices
 _ORDERED_ROUNDS = 4  # a maximum picks one of few elements, and may pick the same one by chance
 
 
@@ -55,8 +57,11 @@ class _Run:
     sizes: Sizes
     dims: tuple[int, ...]
     program: Program
-    graph: KernelGraph
+    fitted: Fit
     seed: int
+
+    def graph(self) -> KernelGraph:
+        return self.fitted.resize(self.dims)
 
 
 class Refuter:
@@ -71,6 +76,7 @@ class Refuter:
         ordered = any(n.op.name in ("max", "min") or n.op.spec.monoid in ("max", "min") for n in program.nodes)
         self._rounds = _ORDERED_ROUNDS if ordered else 1
         self._expected: dict[tuple[tuple[int, ...], int, int], tuple[list[Array], list[Array], bool]] = {}
+        self._tiles: dict[tuple[Sizes, tuple[int, ...], int, int], SharedTiles] = {}
 
     def refute(self, graph: KernelGraph) -> Counterexample | None:
         """A counterexample, or ``None`` where none was found. Ill-formed graphs are refuted, with the reason.
@@ -110,7 +116,7 @@ class Refuter:
         program = self._resized(found.dims)
         if max(map(prod, program.shapes)) * prod(n for _, n in found.sizes) > MAX_REPLAY:
             raise LimitError(f"the counterexample's tensors have more than {MAX_REPLAY} elements")
-        run = _Run(found.sizes, found.dims, program, fitted.resize(found.dims), found.seed)
+        run = _Run(found.sizes, found.dims, program, fitted, found.seed)
         return self._run(run, found.attempt, _WatchedField(seed=run.seed))
 
     def refute_alone(self, graph: KernelGraph, dim: str) -> Counterexample | None:
@@ -140,7 +146,7 @@ class Refuter:
 
     def _resize(self, fitted: Fit, sizes: Sizes, seed: int) -> _Run:
         dims = self._dims(fitted, dict(sizes))
-        return _Run(sizes, dims, self._resized(dims), fitted.resize(dims), seed)
+        return _Run(sizes, dims, self._resized(dims), fitted, seed)
 
     def _resized(self, dims: Sequence[int]) -> Program:
         key = tuple(dims)
@@ -182,17 +188,34 @@ class Refuter:
         for attempt in range(8):
             if self._evaluate(run, attempt)[2]:
                 continue
+            if self._same(run, attempt):
+                return None
             domain = _WatchedField(seed=run.seed)
             found = self._run(run, attempt, domain)
             if found is None or found.got is None or not any(domain.zeros):
                 break
         return None if found is None or (found.got is not None and self._agree_in_f64(run)) else found
 
+    def _same(self, run: _Run, attempt: int) -> bool:
+        """Whether it computes what the program does. Quick: tiles are shared with all candidates run at these sizes."""
+        inputs, expected, _ = self._evaluate(run, attempt)
+        key = run.sizes, run.dims, run.seed, attempt
+        tiles = self._tiles.get(key)
+        if tiles is None or len(tiles) > _MAX_TILES:
+            if len(self._tiles) > _MAX_SHARED:
+                self._tiles.clear()
+            tiles = self._tiles[key] = SharedTiles(dict(run.sizes), inputs, PrimeField(seed=run.seed))
+        try:
+            got = tiles.outputs(run.graph() if run.fitted.has_shapes() else run.fitted.graph)
+        except (PrismError, ValueError):
+            return False
+        return all(map(np.array_equal, expected, got))
+
     def _run(self, run: _Run, attempt: int, domain: _WatchedField) -> Counterexample | None:
         """The first difference, if any. No value at all where tiles do not fit or blocks disagree."""
         inputs, expected, _ = self._evaluate(run, attempt)
         try:
-            got = evaluate_graph(run.graph, dict(run.sizes), inputs, domain)
+            got = evaluate_graph(run.graph(), dict(run.sizes), inputs, domain)
         except PrismError as error:
             return self._ill_formed(error.message, run.sizes, run.dims, run.seed, attempt)
         except ValueError as error:  # arrays that do not fit
@@ -221,7 +244,7 @@ class Refuter:
         mixed = [[rng.normal(size=s) * (rng.random(s) < 0.6) for s in shapes] for _ in range(_SIGNED_DRAWS)]
         for inputs in (positive, *mixed):
             expected = run.program.evaluate(inputs, Reals())
-            got = evaluate_graph(run.graph, dict(run.sizes), inputs, Reals())
+            got = evaluate_graph(run.graph(), dict(run.sizes), inputs, Reals())
             for a, b in zip(expected, got, strict=True):
                 finite = np.isfinite(a)
                 if a.shape != b.shape:
