@@ -123,11 +123,14 @@ class Engine:
         if wild.size:
             raise report(st, "bounds", block.last.site, f"branch index {int(index[wild[0]])} is past the end of the table",
                          lanes=[int(wild[0])], hint="check the index before the branch")  # fmt: skip
+        ways = np.zeros(st.n // WARP, dtype=np.int64)
         for i, label in enumerate(control.targets):
             lanes = mask.lanes & (index == i)
             n = int(np.count_nonzero(lanes))
             if n:
+                ways += lanes.reshape(-1, WARP).any(axis=1)
                 self._add(self.program.block_of_label[label], Mask(lanes, n, False, False))
+        st.counters.divergent_branches += int(np.count_nonzero(ways > 1))
         return None
 
     def _exit(self, mask: Mask) -> None:

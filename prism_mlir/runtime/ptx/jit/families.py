@@ -18,6 +18,7 @@ from prism_mlir.runtime.ptx.jit.layout import QUEUE_COMMITTED, Field, Status
 from prism_mlir.runtime.ptx.jit.matrix import ldmatrix, mma
 from prism_mlir.runtime.ptx.jit.values import CannotCompile, Value, is_vector, level
 from prism_mlir.runtime.ptx.jit.warp import activemask, redux, shfl, vote
+from prism_mlir.runtime.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW
 from prism_mlir.runtime.ptx.ops.loads import Form, address, form
 from prism_mlir.runtime.ptx.program import IntImm, Not, Reg, Vec
 from prism_mlir.runtime.ptx.types import SCALARS
@@ -38,9 +39,20 @@ def addresses(k: WarpKernel, slot: int, offset: int) -> ir.Value:
 
 def count_active(k: WarpKernel, step: Step, bits: ir.Value) -> None:
     """Count the threads of a guarded access; those of others follow from how often the block ran."""
-    if step.guard is None:
-        return
-    index = k.guarded.setdefault(step.site.pc, len(k.guarded))
+    if step.guard is not None:
+        _count(k, (step.site.pc, ""), bits)
+
+
+def count_windows(k: WarpKernel, step: Step, at: ir.Value, bits: ir.Value) -> None:
+    """Count the threads of a generic access whose address lies in shared, and in local memory."""
+    window = k.b.lshr(at, k.x.splat(i64(WINDOW.bit_length() - 1)))
+    for space, start in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW)):
+        inside = k.b.icmp_unsigned("==", window, k.x.splat(i64(start // WINDOW)))
+        _count(k, (step.site.pc, space), k.b.and_(bits, k.x.bits(inside)))
+
+
+def _count(k: WarpKernel, key: tuple[int, str], bits: ir.Value) -> None:
+    index = k.counted.setdefault(key, len(k.counted))
     counts = k.x.pointer(Field.ACTIVE)
     number = k.b.zext(k.x.call("llvm.ctpop.i32", I32, bits), I64)
     k.x.store(k.b.add(k.x.load(counts, 8 * index, I64, 8), number), counts, 8 * index, 8)
@@ -58,6 +70,8 @@ def ld(k: WarpKernel, step: Step) -> bool:
     at, bits = addresses(k, slot, offset), k.active(step)
     k.b.call(k.access.load(f.space, f.width), [k.x.ctx, at, bits, i32(step.site.pc), k.data])
     count_active(k, step, bits)
+    if not f.space:
+        count_windows(k, step, at, bits)
     guard = k.guard(step)
     alike = all(s in k.uniform or s not in k.slots for s in slots)
     for column, d in enumerate(slots):
@@ -117,6 +131,8 @@ def st(k: WarpKernel, step: Step) -> bool:
     at = addresses(k, slot, offset)
     k.b.call(k.access.store(f.space, f.width), [k.x.ctx, at, bits, i32(step.site.pc), k.data])
     count_active(k, step, bits)
+    if not f.space:
+        count_windows(k, step, at, bits)
     return True
 
 

@@ -79,7 +79,8 @@ class WarpKernel:
         self.lanes: ir.Value | None = None  # the word of lanes that run, where threads run apart
         self.apart = Apart(self, apart)
         self.barriers: list[Barrier] = []
-        self.guarded: dict[int, int] = {}  # program counter of a guarded memory access to its counter
+        # Counter of a memory access, by its program counter: of the threads of a guarded one, or of a generic one in a space.
+        self.counted: dict[tuple[int, str], int] = {}
         self.constants: dict[int, ir.Value] = {}
         self.slots: dict[int, ir.Value] = {}
         self.offsets, self.state_bytes = self._state_layout()

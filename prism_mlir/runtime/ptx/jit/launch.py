@@ -149,7 +149,7 @@ class _Context:
         self.keep: list[Array] = []
         rest = launch.threads % WARP
         self.seen = self._array(2 * len(launch.decoded.blocks), np.uint64)
-        self.active = self._array(len(compiled.guarded), np.uint64)
+        self.active = self._array(len(compiled.counted), np.uint64)
         cells = launch.shared_size // compiled.options.cell if compiled.options.race else 0
         self.fill(
             SHARED=self._bytes(launch.shared_size),
@@ -254,9 +254,13 @@ class _Context:
         counters.thread_instructions += threads * len(block.steps)
         for step in block.steps:
             counters.warp_instructions[step.klass] = counters.warp_instructions.get(step.klass, 0) + warps
-            guarded = self.compiled.guarded.get(step.site.pc)
-            active = threads if guarded is None else int(self.active[guarded])
-            _count_step(counters, step, active)
+            _count_step(counters, step, self._active(step, "", threads))
+            if step.access is not None and not step.access.space:
+                _count_generic(counters, step, *(self._active(step, space, 0) for space in ("shared", "local")))
+
+    def _active(self, step: Step, what: str, otherwise: int) -> int:
+        index = self.compiled.counted.get((step.site.pc, what))
+        return otherwise if index is None else int(self.active[index])
 
 
 def _count_step(counters: Counters, step: Step, threads: int) -> None:
@@ -279,3 +283,13 @@ def _count_step(counters: Counters, step: Step, threads: int) -> None:
     elif access.space in ("global", ""):
         counters.global_load_bytes += access.width * threads * access.reads
         counters.global_store_bytes += access.width * threads * access.writes
+
+
+def _count_generic(counters: Counters, step: Step, shared: int, local: int) -> None:
+    """Of the threads of a generic access, which were all taken for accesses to global memory, some were others."""
+    assert step.access is not None
+    width = step.access.width
+    counters.global_load_bytes -= width * (shared + local) * step.access.reads
+    counters.global_store_bytes -= width * (shared + local) * step.access.writes
+    counters.shared_load_bytes += width * shared * step.access.reads
+    counters.shared_store_bytes += width * shared * step.access.writes

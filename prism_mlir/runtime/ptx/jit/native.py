@@ -29,7 +29,7 @@ class Compiled:
     options: Options
     state_bytes: int
     barriers: tuple[Barrier, ...]
-    guarded: dict[int, int]
+    counted: dict[tuple[int, str], int]
 
 
 def _machine(effort: int) -> Any:
@@ -64,7 +64,7 @@ def compile_kernel(program: Program, decoded: Decoded, options: Options) -> Comp
         engine.finalize_object()
         address = engine.get_function_address("run_blocks")
     call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)
-    return Compiled(call, engine, options, kernel.state_bytes, tuple(kernel.barriers), kernel.guarded)
+    return Compiled(call, engine, options, kernel.state_bytes, tuple(kernel.barriers), kernel.counted)
 
 
 def _loops(decoded: Decoded) -> bool:

@@ -69,6 +69,7 @@ def _copy(ctx: Context) -> Made:
         n = st.n if lane is None else lane.shape[0]
         target = np.broadcast_to(pick(addresses(st, to, to_offset), mask), (n,))
         at = np.broadcast_to(pick(addresses(st, source, source_offset), mask), (n,))
+        valid = None
         if size < 0 and ignore < 0:
             raw = st.memory.load(st, site, at, lane, width)
         else:
@@ -78,7 +79,7 @@ def _copy(ctx: Context) -> Made:
                 skip = np.broadcast_to(pick(st.regs[ignore], mask), (n,)) != negated
                 valid = np.where(skip, 0, width)
             raw = _partial(st, site, at, lane, width, valid)
-        st.counters.copy(st, width, at, mask)
+        st.counters.copy(st, width, at, target, valid, mask)
         st.queue.issue(st, site, target, lane, width, raw)
 
     return Made(run, "cp.async", access=Access("shared", width, to, False, True), copies=True)

@@ -55,7 +55,7 @@ def atom(ctx: Context) -> Made:
         owner = at if space != "shared" else at + (st.lane_block[lanes] << 40)
         if not space:
             owner = np.where(at < (1 << 39), at + (st.lane_block[lanes] << 40), at)
-        st.counters.store(st, space, width, at, mask)
+        st.counters.store(st, space, width, at, mask, atomic=True)
         for turn in _turns(owner):
             args = [v[turn] for v in values]
             if space == "shared":
