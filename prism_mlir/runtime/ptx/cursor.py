@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import struct
+import numpy as np
 
 from prism_mlir.runtime.ptx.errors import Location, PtxSyntaxError
 from prism_mlir.runtime.ptx.lexer import Source, Token, tokenize
@@ -10,6 +10,10 @@ from prism_mlir.runtime.ptx.program import Variable
 from prism_mlir.runtime.ptx.types import SCALARS, Scalar
 
 SPACES = (".global", ".const", ".shared", ".local")
+MAX_ALIGN = 1 << 16
+MAX_NESTING = 256  # of braces; compilers need a handful
+# Bytes of one variable: what GPUs have of a state space (shared memory is checked at a launch, where the whole is known).
+MAX_BYTES = {"global": 1 << 30, "const": 64 << 10, "shared": 1 << 20, "local": 512 << 10}
 
 
 class Cursor:
@@ -50,10 +54,35 @@ class Cursor:
         return self.next().text
 
     def integer(self) -> int:
+        token = self.token
         sign = -1 if self.accept("-") else 1
         if self.token.kind != "int":
             raise self.error(f"expected an integer, found '{self.token.text}'")
-        return sign * int(self.next().value)
+        return self.signed(sign * int(self.next().value), token)
+
+    def signed(self, value: int, token: Token) -> int:
+        """``value``, which begins at ``token``. Raises :class:`PtxSyntaxError` where it is below all 64-bit integers."""
+        if value < -(1 << 63):
+            raise self.error(f"number {value} does not fit 64 bits", token)
+        return value
+
+    def positive(self, what: str) -> int:
+        """An integer of at least 1; ``what`` says in the error what it is."""
+        token = self.token
+        value = self.integer()
+        if value < 1:
+            raise self.error(f"{what} must be positive, not {value}", token)
+        return value
+
+    def alignment(self) -> int:
+        """The number after ``.align``."""
+        token = self.token
+        align = self.integer()
+        if align <= 0 or align & (align - 1):
+            raise self.error(f"alignment {align} is not a power of two", token)
+        if align > MAX_ALIGN:
+            raise self.error(f"alignment {align} is larger than the {MAX_ALIGN} bytes that are supported", token)
+        return align
 
     def here(self, token: Token | None = None) -> Location:
         return self.source.location((token or self.token).start)
@@ -88,14 +117,20 @@ class Cursor:
             raise self.error(f"unknown type '{token.text}'")
         return SCALARS[self.next().text[1:]]
 
+    def memory_scalar(self) -> Scalar:
+        """A type that memory can hold: any but predicates."""
+        token = self.token
+        scalar = self.scalar()
+        if scalar.kind == "p":
+            raise self.error("predicates live in registers only; use an integer type in memory", token)
+        return scalar
+
     def variables(self, extern: bool) -> list[Variable]:
         space = self.next().text[1:]
         align, lanes = 0, 1
         while True:
             if self.accept(".align"):
-                align = self.integer()
-                if align <= 0 or align & (align - 1):
-                    raise self.error(f"alignment {align} is not a power of two")
+                align = self.alignment()
             elif self.accept(".attribute"):
                 self.expect("(")
                 while not self.accept(")"):
@@ -104,7 +139,7 @@ class Cursor:
                 lanes = int(self.next().text[2:])
             else:
                 break
-        scalar = self.scalar()
+        scalar = self.memory_scalar()
         found = [self._declarator(space, scalar, lanes, align, extern)]
         while self.accept(","):
             found.append(self._declarator(space, scalar, lanes, align, extern))
@@ -120,11 +155,19 @@ class Cursor:
             if self.accept("]"):
                 open_ended = True
                 continue
-            count *= self.integer()
+            if extern and self.token.text == "0" and self.next():
+                open_ended, count = True, 0
+            else:
+                count *= self.positive(f"the size of '{name}'")
             self.expect("]")
+            if count * element > MAX_BYTES[space]:
+                most = f"more than the {MAX_BYTES[space]} bytes that one .{space} variable may have"
+                raise self.error(f"'{name}' has {count * element} bytes, {most}", token)
         init = None
         if self.accept("="):
-            values = self._initialiser(scalar)
+            if space not in ("global", "const") or extern:
+                raise self.error(f"'{name}' cannot have an initial value; only .global and .const variables can", token)
+            values = self._initialiser(scalar, 0)
             init = b"".join(values)
             if open_ended:
                 count = -(-len(init) // element)
@@ -137,11 +180,14 @@ class Cursor:
             raise self.error(f"array '{name}' has no size", token)
         return Variable(name, space, scalar, count * element, align or element, self.here(token), init, extern)
 
-    def _initialiser(self, scalar: Scalar) -> list[bytes]:
+    def _initialiser(self, scalar: Scalar, depth: int) -> list[bytes]:
+        start = self.token
         if self.accept("{"):
+            if depth == MAX_NESTING:
+                raise self.error(f"braces nested deeper than {MAX_NESTING}", start)
             values: list[bytes] = []
             while not self.accept("}"):
-                values.extend(self._initialiser(scalar))
+                values.extend(self._initialiser(scalar, depth + 1))
                 if not self.accept(","):
                     self.expect("}")
                     break
@@ -152,11 +198,17 @@ class Cursor:
             raise self.error(
                 f"expected a number, found '{token.text}'; addresses as initialisers are unsupported", token
             )
+        return [self._encode(token, negative, scalar)]
+
+    def _encode(self, token: Token, negative: bool, scalar: Scalar) -> bytes:
+        """One initial value as ptxas stores it: integers wrap, floating numbers are rounded (``.b32`` takes them as f32)."""
         value = -token.value if negative else token.value
-        return [_encode(value, scalar)]
-
-
-def _encode(value: int | float, scalar: Scalar) -> bytes:
-    if scalar.kind == "f":
-        return struct.pack({16: "<e", 32: "<f", 64: "<d"}[scalar.bits], value)
-    return (int(value) & ((1 << scalar.bits) - 1)).to_bytes(scalar.bytes, "little")
+        if token.kind == "int" and scalar.kind in "bus":
+            return (int(value) & ((1 << scalar.bits) - 1)).to_bytes(scalar.bytes, "little")
+        if token.kind != "float" or scalar.kind not in "fb" or scalar.bits < 32 or token.bits == 32 < scalar.bits:
+            raise self.error(f"'{token.text}' cannot be the initial value of a {scalar.name}", token)
+        if token.bits == scalar.bits:  # not through a float, which would change signalling NaN
+            raw = int(token.text[2:], 16) ^ (int(negative) << (scalar.bits - 1))
+            return raw.to_bytes(scalar.bytes, "little")
+        with np.errstate(over="ignore"):
+            return np.array(value, dtype=f"<f{scalar.bytes}").tobytes()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, fields
+from operator import index
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_mlir.runtime.ptx.checks import Checks
-from prism_mlir.runtime.ptx.checks.cross_block import BlockShadow
+from prism_mlir.runtime.ptx.checks.cross_block import MAX_BLOCKS, BlockShadow
 from prism_mlir.runtime.ptx.checks.race import SharedShadow, SyncClock
 from prism_mlir.runtime.ptx.counters import Counters
 from prism_mlir.runtime.ptx.decode import Decoded, decode
@@ -224,15 +225,20 @@ def _wants_fast(engine: str, checks: Checks | None, detailed: bool) -> bool:
 
 
 def _triple(extent: Sequence[int], what: str) -> Triple:
-    values = tuple(int(x) for x in extent)
     limits = (2**31 - 1, 65535, 65535) if what == "grid" else (1024, 1024, 64)
+    try:
+        values = tuple(index(x) for x in extent)
+    except TypeError:  # text, a single number, fractions
+        values = ()
     if not 1 <= len(values) <= 3 or any(v < 1 for v in values):
-        raise LaunchError(f"the {what} needs one to three positive extents, not {tuple(extent)}")
+        raise LaunchError(f"the {what} needs one to three positive extents, such as (64, 1, 1), not {extent!r}")
     padded = (*values, 1, 1)[:3]
     if any(v > limit for v, limit in zip(padded, limits, strict=True)):
         raise LaunchError(f"the {what} {padded} exceeds the limits {limits}")
     if what == "block" and padded[0] * padded[1] * padded[2] > 1024:
         raise LaunchError(f"a block of {padded} has more than 1024 threads")
+    if what == "grid" and padded[0] * padded[1] * padded[2] > MAX_BLOCKS:
+        raise LaunchError(f"a grid of {padded} has more than the {MAX_BLOCKS} blocks that the machine can tell apart")
     return (padded[0], padded[1], padded[2])
 
 
@@ -280,13 +286,13 @@ class _Launch:
             raise LaunchError(
                 f"kernel '{k.name}' allows {k.max_threads} threads a block, not {self.threads}", k.location
             )
-        if self.shared_bytes < 0:
-            raise LaunchError(f"negative dynamic shared memory: {self.shared_bytes} bytes")
+        if not isinstance(self.shared_bytes, int | np.integer) or self.shared_bytes < 0:
+            raise LaunchError(f"dynamic shared memory is a number of bytes, not {self.shared_bytes!r}")
         static, sm = self.kernel.static_shared, self.kernel.program.sm
         if static > STATIC_SHARED:
             what = f"kernel '{k.name}' has {static} bytes of static shared memory, more than the {STATIC_SHARED} that GPUs load"
             raise LaunchError(f"{what}; use dynamic shared memory", k.location)
-        limit = SHARED_LIMIT.get(sm, 227 * 1024)
+        limit = SHARED_LIMIT.get(sm, 48 * 1024 if sm < 70 else 227 * 1024)
         total = static + self.shared_bytes
         if total > limit:
             what = f"kernel '{k.name}' needs {total} bytes of shared memory, more than the {limit} of sm_{sm}"
@@ -356,6 +362,7 @@ class _Launch:
         """Addresses of the variables of a state space, with red zones between; the size of one copy of all."""
         variables = [v for v in (*self.kernel.program.variables, *self.decoded.kernel.variables) if v.space == space]
         placed: list[Placed] = []
+        zone = max((RED_ZONE, *(v.align for v in variables)))
         plain, gap = 0, 0
         for v in variables:
             if v.extern:
@@ -364,7 +371,7 @@ class _Launch:
             placed.append(Placed(v.name, plain + gap, v.size))
             self.symbols[v.name] = plain + gap
             plain += v.size
-            gap += RED_ZONE
+            gap += zone
         extern = [v for v in variables if v.extern]
         align = max((16, *(v.align for v in extern)))
         for v in extern:  # all of them are names of one place

@@ -156,7 +156,8 @@ def test_views_and_odd_sizes_are_written_back() -> None:
         ([np.zeros(1)], {"outputs": {1}}, "not array arguments"),
         ([np.zeros(1)], {"shared_bytes": 1 << 20}, "more than the 232448 of sm_90"),
         ([np.zeros(1, dtype=object)], {}, "Python objects"),
-        ([np.zeros(1)], {"shared_bytes": -1}, "negative"),
+        ([np.zeros(1)], {"shared_bytes": -1}, "is a number of bytes, not -1"),
+        ([np.zeros(1)], {"shared_bytes": "48K"}, "is a number of bytes, not '48K'"),
         ([b"abc"], {}, "takes 8 bytes"),
         (["text"], {}, "cannot be a str"),
         ([2**64], {}, "does not fit"),
@@ -165,6 +166,26 @@ def test_views_and_odd_sizes_are_written_back() -> None:
 def test_launches_that_do_not_fit(args: list[object], options: dict[str, object], what: str) -> None:
     with pytest.raises(LaunchError, match=what):
         launch(kernel("ret;"), args, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("extent", ["ab", "12", "", 64, 1.5, (1.5,), ("2",), None, (), (1, 1, 1, 1), (-1,), (4, 0)])
+def test_grids_and_blocks_that_are_none(extent: object) -> None:
+    handle = Module.load(kernel("ret;")).kernel("k")
+    with pytest.raises(LaunchError, match="the grid needs one to three positive extents"):
+        handle.run(grid=extent, block=(32,), args=[np.zeros(1)])  # type: ignore[arg-type]
+    with pytest.raises(LaunchError, match="the block needs one to three positive extents"):
+        handle.run(grid=(1,), block=extent, args=[np.zeros(1)])  # type: ignore[arg-type]
+
+
+def test_grids_that_are_too_large() -> None:
+    handle = Module.load(kernel("ret;")).kernel("k")
+    for grid, what in [
+        ((2**31,), "exceeds the limits"),
+        ((1, 65536), "exceeds the limits"),
+        ((2**20, 2**11), "more than the"),
+    ]:
+        with pytest.raises(LaunchError, match=what):
+            handle.run(grid=grid, block=(32,), args=[np.zeros(1)])
 
 
 def test_shared_memory_limits_of_the_target() -> None:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 MANY = (1 << 30) - 1
 ATOMIC = 1 << 30
+MAX_BLOCKS = MANY - 1
 Index = npt.NDArray[np.int64]
 
 
