@@ -96,14 +96,15 @@ def fma64(a: F64, b: F64, c: F64) -> F64:
     extreme |= (uh == 0) & (a != 0) & (b != 0)
     for i in np.flatnonzero(extreme):
         result[i] = _fma_exact(float(a[i]), float(b[i]), float(c[i]))
-    return np.where((uh == 0) & (c == 0), uh + c, result)
+    return np.where(((a == 0) | (b == 0)) & (c == 0), uh + c, result)
 
 
 def fma64_error(a: F64, b: F64, c: F64, result: F64) -> F64:
     """The sign of the exact ``a * b + c`` minus ``result``; one rational number a lane, for directed rounding."""
     a, b, c = (np.ascontiguousarray(x) for x in np.broadcast_arrays(a, b, c))
-    signs = np.zeros(result.shape)
-    for i in np.flatnonzero(np.isfinite(result)):
+    finite = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
+    signs = np.where(finite & np.isinf(result), -np.sign(result), 0.0)  # an overflow
+    for i in np.flatnonzero(finite & np.isfinite(result)):
         exact = Fraction(float(a[i])) * Fraction(float(b[i])) + Fraction(float(c[i]))
         signs[i] = (exact > Fraction(float(result[i]))) - (exact < Fraction(float(result[i])))
     return signs
@@ -111,7 +112,8 @@ def fma64_error(a: F64, b: F64, c: F64, result: F64) -> F64:
 
 def _fma_exact(a: float, b: float, c: float) -> float:
     if not all(np.isfinite(x) for x in (a, b, c)):
-        return float(np.float64(a) * np.float64(b) + np.float64(c))
+        finite = np.isfinite(a) and np.isfinite(b)  # the product must not overflow
+        return c if finite else float(np.float64(a) * np.float64(b) + np.float64(c))
     exact = Fraction(a) * Fraction(b) + Fraction(c)
     if exact == 0:
         return float(np.float64(a) * np.float64(b) + np.float64(c)) if a * b == 0 or c == 0 else 0.0
@@ -209,8 +211,9 @@ def narrow_bits(x: F32, drop: int, mode: str) -> Array:
 
 
 def odd64_to_f32(value: F64) -> F32:
-    """f64 to f32 rounded to odd, so that a further rounding to fewer bits is right."""
+    """f64 to f32 rounded to odd, so that a further rounding to fewer bits is right; the largest f32 is odd."""
     near = value.astype(np.float32)
+    near = np.where(np.isinf(near) & np.isfinite(value), np.copysign(np.finfo(np.float32).max, near), near)
     error = value - near.astype(np.float64)
     bits = near.view(np.int32)
     move = (error != 0) & np.isfinite(near) & ((bits & 1) == 0)

@@ -55,13 +55,21 @@ def _values(scalar: Scalar, ftz: bool) -> Callable[[Array], Array]:
     if scalar.kind == "bf":
         return bf16_to_f32
     if scalar.kind == "fx2":
-        return lambda a: a.view(np.float16).reshape(-1, 2)
+        return lambda a: _half(a, ftz).reshape(-1, 2)
     if scalar.kind == "bfx2":
         return lambda a: bf16_to_f32(a.view(np.uint16)).reshape(-1, 2)
     value = scalar.value
     if ftz and scalar.name == "f32":
         return lambda a: flush32(a.view(np.float32))
+    if scalar.name == "f16":
+        return lambda a: _half(a, ftz)
     return lambda a: a.view(value)
+
+
+def _half(a: Array, ftz: bool) -> Array:
+    """Halves of register bits; a comparison cannot tell the sign of a flushed zero."""
+    x = a.view(np.float16)
+    return np.where(np.abs(x) < np.finfo(np.float16).tiny, np.float16(0), x) if ftz else x
 
 
 class _Comparison:

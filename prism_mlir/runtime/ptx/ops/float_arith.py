@@ -16,8 +16,6 @@ from prism_mlir.runtime.ptx.numerics import (
     fma64_error,
     fma_odd32,
     minmax,
-    product_error,
-    two_sum_error,
 )
 from prism_mlir.runtime.ptx.ops.half_arith import half_minmax, half_negabs
 from prism_mlir.runtime.ptx.table import Context, Made, pure
@@ -84,13 +82,13 @@ def _binary(name: str, mode: str, bits: int) -> Typed:
         return narrow
 
     def wide(a: Array, b: Array) -> Array:
-        a, b = np.broadcast_arrays(a, b)
+        one = np.ones(1)
         if name == "mul":
             p = a * b
-            return directed64(p, product_error(a, b, p), mode)
+            return directed64(p, fma64_error(a, b, 0 * one, p), mode)
         y = b if name == "add" else -b
         s = a + y
-        return _zero_sum(directed64(s, two_sum_error(a, y, s), mode), a, b, name, mode)
+        return _zero_sum(directed64(s, fma64_error(a, one, y, s), mode), a, b, name, mode)
 
     return wide
 
@@ -99,8 +97,12 @@ def _zero_sum(result: Array, a: Array, b: Array, name: str, mode: str) -> Array:
     """An exact zero sum of different signs is -0 when rounding down."""
     if name == "mul" or mode != "rm":
         return result
-    y = b if name == "add" else -b
-    negative = (result == 0) & (np.signbit(a) != np.signbit(y))
+    return _cancelled(result, result, a, b if name == "add" else -b)
+
+
+def _cancelled(result: Array, exact: Array, a: Array, b: Array) -> Array:
+    """``result``, or -0 where the sum ``exact`` of ``a`` and ``b`` is zero and their signs differ."""
+    negative = (exact == 0) & (np.signbit(a) != np.signbit(b))
     return np.where(negative, -np.zeros_like(result), result)
 
 
@@ -115,13 +117,24 @@ def float_fma(ctx: Context) -> Made:
         kind = np.dtype(np.float32)
 
         def fn(a: Array, b: Array, c: Array) -> Array:
-            return fma32(a, b, c) if mode == "rn" else directed(fma_odd32(a, b, c), kind, mode)
+            if mode == "rn":
+                return fma32(a, b, c)
+            exact = fma_odd32(a, b, c)
+            result = directed(exact, kind, mode)
+            return _cancelled(result, exact, a.astype(np.float64) * b, c) if mode == "rm" else result
 
     else:
 
         def fn(a: Array, b: Array, c: Array) -> Array:
             nearest = fma64(a, b, c)
-            return nearest if mode == "rn" else directed64(nearest, fma64_error(a, b, c, nearest), mode)
+            if mode == "rn":
+                return nearest
+            error = fma64_error(a, b, c, nearest)
+            result = directed64(nearest, error, mode)
+            if mode != "rm":
+                return result
+            exact = np.where(error == 0, nearest, 1.0)
+            return _cancelled(result, exact, np.copysign(1.0, a) * np.copysign(1.0, b), c)
 
     return pure(ctx, klass, typed(fn, scalar.bits, "ftz" in flags, "sat" in flags), scalar, scalar, scalar, scalar)
 

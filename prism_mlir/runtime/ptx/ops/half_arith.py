@@ -84,11 +84,16 @@ def half_op(ctx: Context, name: str) -> Made:
 
 
 def half_negabs(ctx: Context, name: str) -> Made:
-    scalar, _ = ctx.take("ftz")
+    scalar, flags = ctx.take("ftz")
     sign = 0x80008000 if scalar.bits == 32 else 0x8000
     bit = scalar.storage.type(sign)
     keep = ~bit
-    return pure(ctx, "alu", (lambda a: a & keep) if name == "abs" else (lambda a: a ^ bit), scalar, scalar)
+    fn: Halves = (lambda a: a & keep) if name == "abs" else (lambda a: a ^ bit)
+    if not flags:
+        return pure(ctx, "alu", fn, scalar, scalar)
+    if is_bf(scalar):
+        raise ctx.unknown()
+    return pure(ctx, "alu", lambda a: fn(from_float(_flush(to_f32(a, scalar), scalar), scalar)), scalar, scalar)
 
 
 def half_minmax(ctx: Context, name: str) -> Made:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from prism_mlir.runtime.ptx.memory import LOCAL_WINDOW, PARAM_WINDOW, REGION_BASE, SHARED_WINDOW, WINDOW
+from prism_mlir.runtime.ptx.numerics import flush32
 from prism_mlir.runtime.ptx.program import Operand, Reg, Vec
 from prism_mlir.runtime.ptx.specials import CLOCKS
 from prism_mlir.runtime.ptx.state import Mask, State
@@ -125,9 +126,12 @@ def slct(ctx: Context) -> Made:
     scalar = ctx.scalar(ctx.mods[-2])
     if ctx.mods[:-2] not in ((), ("ftz",)) or selector.name not in ("s32", "f32"):
         raise ctx.unknown()
-    value = selector.value
+    value, ftz = selector.value, "ftz" in ctx.mods
+    if ftz and selector.name != "f32":
+        raise ctx.unknown()
 
     def fn(a: Array, b: Array, c: Array) -> Array:
-        return np.where(c.view(value) >= 0, a, b)
+        x = c.view(value)
+        return np.where((flush32(x) if ftz else x) >= 0, a, b)
 
     return pure(ctx, "alu", fn, scalar, scalar, scalar, selector)

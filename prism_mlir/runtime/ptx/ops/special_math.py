@@ -76,8 +76,9 @@ def _directed(wide: Array, x: Array, mode: str, name: str) -> Array:
     residue = 1.0 - near * x if name == "rcp" else x.astype(np.float64) - near * near
     if name == "rcp":
         residue = np.where(np.signbit(x), -residue, residue)
-    exact = near + np.where(np.isfinite(residue) & np.isfinite(near), np.sign(residue), 0.0) * np.abs(near) * 2.0**-40
-    return directed(exact, F32, mode)
+    exact = near + np.sign(residue) * np.abs(near) * 2.0**-40
+    # Zeros, infinities and NaN are exact, except where only f32 overflows.
+    return directed(np.where(np.isfinite(near) & (near != 0), exact, wide), F32, mode)
 
 
 def float_div(ctx: Context) -> Made:
@@ -115,9 +116,8 @@ def _directed_quotient(x: Array, y: Array, mode: str) -> Array:
     residue = add_odd(x.astype(np.float64), -(directed(wide, F32, "rn").astype(np.float64) * y)) + back
     sign = np.where(np.isfinite(residue), np.sign(residue), 0.0) * np.where(np.signbit(y), -1.0, 1.0)
     near = directed(wide, F32, "rn").astype(np.float64)
-    return directed(
-        np.where(np.isfinite(near), near + sign * np.maximum(np.abs(near) * 2.0**-40, 2.0**-200), wide), F32, mode
-    )
+    exact = np.where(sign == 0, near, near + sign * np.maximum(np.abs(near) * 2.0**-40, 2.0**-200))
+    return directed(np.where(np.isfinite(near), exact, wide), F32, mode)
 
 
 @op("testp")
