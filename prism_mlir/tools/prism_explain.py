@@ -51,7 +51,7 @@ def explain_command(
     from prism_mlir.compiler.discover import discover
     from prism_mlir.compiler.explain import why as answer
     from prism_mlir.compiler.workers import Judge
-    from prism_mlir.tools.prism_opt import write_atomically
+    from prism_mlir.tools.files import write_atomically
     from prism_mlir.tools.problem import read_graphs, read_program
 
     limits = options.search_limits(

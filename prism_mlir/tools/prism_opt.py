@@ -6,7 +6,6 @@ import argparse
 import os
 import re
 import sys
-import tempfile
 import time
 import traceback
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from prism_mlir.passes import NAMES, PASSES
 from prism_mlir.passes.base import PrismPass
 from prism_mlir.passes.located import location_of, verify_module
 from prism_mlir.tools.expected_diagnostics import find_expected, mismatches
+from prism_mlir.tools.files import write_atomically
 from prism_mlir.tools.module_reader import read_ir
 from prism_mlir.tools.opt_arguments import Parser, translate, unknown_pass
 
@@ -198,28 +198,6 @@ class PrismOptMain(xDSLOptMain):
             sys.stdout.flush()
         else:
             write_atomically(Path(target), text)
-
-
-def write_atomically(path: Path, text: str) -> None:
-    """Write the whole file or nothing. Raises :class:`InputError` where it cannot be written."""
-    try:
-        if path.exists() and not path.is_file():  # a device or a pipe takes the text as it comes
-            path.write_text(text)
-            return
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-        try:
-            with os.fdopen(handle, "w") as stream:
-                stream.write(text)
-            mask = os.umask(0)
-            os.umask(mask)
-            Path(temporary).chmod(path.stat().st_mode & 0o777 if path.exists() else 0o666 & ~mask)
-            Path(temporary).replace(path)
-        except BaseException:
-            Path(temporary).unlink(missing_ok=True)
-            raise
-    except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(f"cannot write the file: {reason}", Location(str(path)), "check the path") from None
 
 
 def _dump(title: str, module: ModuleOp) -> None:

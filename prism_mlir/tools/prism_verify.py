@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
-from rich.table import Table
 
 from prism_mlir.graph.errors import InputError, Location
+from prism_mlir.tools.files import read_json
+from prism_mlir.tools.terminal import new_table, plain_console
 
 if TYPE_CHECKING:
     from prism_mlir.compiler.certificate import Certified
@@ -66,7 +65,7 @@ def verify_command(
     from prism_mlir.tools.problem import read_problem
 
     problem = read_problem(source, graph or [], function)
-    console = _console()
+    console = plain_console()
     if replay is not None:
         raise typer.Exit(_replay(console, problem, replay))
     from prism_mlir.verify.prove import ProofLimits
@@ -106,13 +105,13 @@ def certify_command(
     from prism_mlir.verify.explain import graph_data, program_data
 
     problem = read_problem(source, graph or [], function)
-    data = _read_json(certificate)
+    data = read_json(certificate)
     graphs = {g.name: graph_data(g.graph) for g in problem.graphs}
     try:
         checked = check_certificate(data, program_data(problem.program), graphs, trials=trials, seed=seed)
     except Refused as error:
         raise InputError(error.message, Location(str(certificate), 1, 1), "the certificate does not hold") from None
-    table = _new_table("graph", "chain", "axioms used", "sizes tried", "error bound", "note")
+    table = new_table("graph", "chain", "axioms used", "sizes tried", "error bound", "note")
     for c in checked:
         table.add_row(
             f"@{c.name}",
@@ -122,7 +121,7 @@ def certify_command(
             _bound(None if c.evidence is None else c.evidence.log10_bound),
             c.note,
         )
-    console = _console()
+    console = plain_console()
     console.print(table)
     console.print(f"{len(checked)} of {len(problem.graphs)} graphs have a certificate, and every claim in it holds")
     raise typer.Exit(0 if len(checked) == len(problem.graphs) else 1)
@@ -160,7 +159,7 @@ def _groups(text: str) -> tuple[str, ...]:
 
 def _print(console: Console, problem: Problem, judged: Sequence[Judged]) -> None:
     """A table of verdicts, and under it why graphs are not proved."""
-    table = _new_table("graph", "verdict", "iterations", "nodes", "rules used", "chain", "sizes tried")
+    table = new_table("graph", "verdict", "iterations", "nodes", "rules used", "chain", "sizes tried")
     for j in judged:
         v, c = j.verdict, j.certified
         used = ("", "") if c is None else (str(len(c.rules)), "none" if c.chain is None else f"{c.chain} steps")
@@ -176,18 +175,6 @@ def _print(console: Console, problem: Problem, judged: Sequence[Judged]) -> None
     console.print(
         f"@{problem.name}: {proved} of {len(judged)} graphs proved for all sizes, under axioms {axioms}", markup=False
     )
-
-
-def _console() -> Console:
-    """Where there is no terminal, lines are as long as they need to be."""
-    return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
-
-
-def _new_table(*columns: str) -> Table:
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, no_wrap=True)
-    return table
 
 
 def _why(verdict: Verdict) -> str:
@@ -230,7 +217,7 @@ def _replay(console: Console, problem: Problem, path: Path) -> int:
     from prism_mlir.verify.refute import Refuter
 
     refuter = Refuter(problem.program)
-    table = _new_table("graph", "sizes", "element", "expected", "got", "as recorded", "why")
+    table = new_table("graph", "sizes", "element", "expected", "got", "as recorded", "why")
     named, same = {g.name: g for g in problem.graphs}, True
     for name, recorded in _counterexamples(path):
         if name not in named:
@@ -259,7 +246,7 @@ def _values(c: Counterexample) -> tuple[Any, ...]:
 def _counterexamples(path: Path) -> list[tuple[str, Counterexample]]:
     from prism_mlir.verify.verdict import Counterexample
 
-    data = _read_json(path)
+    data = read_json(path)
     rows = data.get("graphs") if isinstance(data, dict) and "graphs" in data else [data]
     found: list[tuple[str, Counterexample]] = []
     for row in rows if isinstance(rows, list) else []:
@@ -274,17 +261,6 @@ def _counterexamples(path: Path) -> list[tuple[str, Counterexample]]:
             "the file holds no counterexample", Location(str(path), 1, 1), "give a file that prism verify --json wrote"
         )
     return found
-
-
-def _read_json(path: Path) -> Any:
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))
-    except OSError as error:
-        raise InputError(f"cannot read the file: {error.strerror}", Location(str(path)), "check the path") from None
-    except (UnicodeDecodeError, RecursionError):
-        raise InputError("the file is not JSON", Location(str(path), 1, 1)) from None
-    except json.JSONDecodeError as error:
-        raise InputError(f"the file is not JSON: {error.msg}", Location(str(path), error.lineno, error.colno)) from None
 
 
 def _write(path: Path, data: dict[str, Any]) -> None:
