@@ -46,6 +46,7 @@ class Counters:
         shared_load_bytes, shared_store_bytes: bytes that threads, ldmatrix and stmatrix asked for, without ``cp.async``.
         shared_requests, shared_wavefronts: warp requests to shared memory, ``cp.async`` included, and the passes they take
             because of their width and of bank conflicts (only when ``detailed``).
+        shared_wavefronts_ideal: what ``shared_wavefronts`` would be without bank conflicts (only when ``detailed``).
         mma_count, mma_flops: warp-level matrix products, and their floating-point (or integer) operations, 2 m n k each.
         cp_async_bytes: bytes that cp.async writes to shared memory, filled-in zeros included.
         barriers: barriers passed, summed over blocks.
@@ -63,6 +64,7 @@ class Counters:
     shared_store_bytes: int = 0
     shared_requests: int = 0
     shared_wavefronts: int = 0
+    shared_wavefronts_ideal: int = 0
     mma_count: int = 0
     mma_flops: int = 0
     cp_async_bytes: int = 0
@@ -106,6 +108,7 @@ class Counters:
             self.shared_load_bytes += at.shape[0] * 16
         if self.detailed:
             self.shared_wavefronts += _passes(at.reshape(-1, 8) >> 4, BANKS // 4)
+            self.shared_wavefronts_ideal += at.shape[0] // 8
             self.shared_requests += at.shape[0] // (8 * count)
 
     def mma(self, warps: int, flops: int) -> None:
@@ -132,7 +135,9 @@ class Counters:
             words = np.where(words < 0, -1, words + (np.arange(WARP) * BANKS << 40))
         alike = _pairs_agree(words) if pairs and span > 1 else np.zeros(words.shape[0], dtype=np.bool_)
         for group, chosen in ((WARP // span, ~alike), (2 * WARP // span, alike)):
-            self.shared_wavefronts += _passes(words[chosen].reshape(-1, group), BANKS // span)
+            groups = words[chosen].reshape(-1, group)
+            self.shared_wavefronts += _passes(groups, BANKS // span)
+            self.shared_wavefronts_ideal += int((groups >= 0).any(axis=1).sum())
 
 
 class _Lanes(NamedTuple):

@@ -185,6 +185,21 @@ def test_inactive_quarters_take_no_wavefront() -> None:
     assert counted(body, [np.zeros(1)], block=64).shared_wavefronts == 1
 
 
+@pytest.mark.parametrize(("stride", "kind", "ideal", "taken"), [
+    (4, "b32", 1, 1),
+    (8, "b32", 1, 2),  # every second bank
+    (128, "b32", 1, 32),  # one bank
+    (8, "v2.b32", 2, 2),  # half-warps
+    (16, "v2.b32", 2, 4),
+    (32, "v4.b32", 4, 8),  # quarter-warps, every second group of four banks
+])  # fmt: skip
+def test_ideal_wavefronts_are_those_without_conflicts(stride: int, kind: str, ideal: int, taken: int) -> None:
+    regs = {"b32": "%r2", "v2.b32": "{%r2, %r3}", "v4.b32": "{%r2, %r3, %r4, %r5}"}[kind]
+    body = f"mov.u64 %rd2, buf; mad.wide.u32 %rd2, %r1, {stride}, %rd2; ld.shared.{kind} {regs}, [%rd2]; ret;"
+    c = counted(body, [np.zeros(1)])
+    assert (c.shared_wavefronts_ideal, c.shared_wavefronts) == (ideal, taken)
+
+
 def test_shared_atomics_take_turns() -> None:
     """32 lanes on one word: 32 turns; on 32 words of 32 banks: one; two lanes a word: two."""
     for step, turns in ((0, 32), (1, 1), (2, 2)):
@@ -215,6 +230,7 @@ def test_wavefronts_of_matrices(how: str, count: int, row: int, swizzle: bool, p
       {how}.sync.aligned.m8n8.x{count}.shared.b16 {operands}; ret;"""
     c = counted(body, [np.zeros(1)])
     assert (c.shared_requests, c.shared_wavefronts) == (1, passes * count)
+    assert c.shared_wavefronts_ideal == count
     total = 8 * 16 * count
     assert (c.shared_load_bytes, c.shared_store_bytes) == ((total, 0) if how == "ldmatrix" else (0, total))
 
