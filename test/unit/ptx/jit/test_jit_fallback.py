@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+from ptx_control_flow import VARIABLES, SmallProgram
 from ptx_harness import HEADER, kernel, launch
-from test_random_control_flow import VARIABLES, Program
 
 from prism_mlir.runtime.ptx import CheckError, Checks, LaunchError, Module, RuntimeLimit, TrapError
 from prism_mlir.runtime.ptx.machine import FAST_CHECKS
@@ -266,13 +266,9 @@ def test_engines_that_do_not_fit() -> None:
 def test_random_programs(seed: int, shared: bool) -> None:
     """The random programs of the reference engine's tests, with values that differ from thread to thread, or (``shared``) only
     from warp to warp."""
-    program = Program(random.Random(seed))
+    program = SmallProgram(random.Random(seed))
     interpret = program.body("START", "END", None, 3)
-    layout = list(program.blocks)
-    program.rng.shuffle(layout)
-    code = [line for name in layout for line in (f"{name}:", *program.blocks[name])]
-    declarations = " ".join(line for line in code if line.startswith(".reg"))
-    body = chr(10).join(line for line in code if not line.startswith(".reg"))
+    body, declarations = program.text(), " ".join(program.declarations)
     values = ", ".join(f"%v{i}" for i in range(VARIABLES))
     start = " ".join(f"mad.lo.u32 %v{i}, %r6, {7 * i + 3}, {i}; and.b32 %v{i}, %v{i}, 255;" for i in range(VARIABLES))
     stores = " ".join(f"st.global.b32 [%rd1+{4 * i}], %v{i};" for i in range(VARIABLES))
