@@ -75,12 +75,17 @@ def execute(
             shared_bytes=k.shared_bytes,
         )
     exact = program.run(arguments)
-    magnitude = _without_signs(program).run([_absolute(a, d) for a, d in zip(arguments, _dtypes(program), strict=True)])
+    magnitude = magnitudes(program, arguments)
     got = tuple(to_float64(r, o.dtype) for r, o in zip(results, program.outputs, strict=True))
     bound = tuple(
         tolerance(program, o.dtype, e, m, roundings) for o, e, m in zip(program.outputs, exact, magnitude, strict=True)
     )
     return Outcome(compiled, got, exact, bound)
+
+
+def magnitudes(program: Program, arguments: list[NDArray[np.generic]]) -> tuple[NDArray[np.float64], ...]:
+    """A of the tolerance, one an output."""
+    return _without_signs(program).run([_absolute(a, d) for a, d in zip(arguments, _dtypes(program), strict=True)])
 
 
 def _absolute(array: NDArray[np.generic], dtype: DType) -> NDArray[np.generic]:

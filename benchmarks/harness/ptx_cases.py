@@ -1,0 +1,216 @@
+"""Small launches of whole kernels with a reference in f64: the corpus under ``test/unit/ptx/data``, and kernels that the
+project's code generator emits.
+
+Inputs are read-only, so that a store to one of them is an error. The bounds are those of the tests of the same kernels.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from prism_mlir.codegen.compile import compile_graph
+from prism_mlir.graph.dtypes import DType, to_float64
+from prism_mlir.graph.examples import attention, rms_norm, rms_norm_mlp, softmax_matmul, swiglu
+from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.launch_info import Role
+from prism_mlir.graph.program import Program as TensorProgram
+from prism_mlir.graph.schedule import Schedule
+from prism_mlir.runtime.ptx import Checks, KernelHandle, RunResult
+from prism_mlir.runtime.ptx.parser import parse
+from prism_mlir.runtime.ptx.program import Kernel, Program
+
+UNIT = Path(__file__).resolve().parents[2] / "test" / "unit"
+DATA = UNIT / "ptx" / "data"
+sys.path.append(str(UNIT / "codegen"))
+
+import codegen_graphs as hand_written  # noqa: E402  (graphs in the shapes that search finds)
+from machine_run import magnitudes, random_arguments, tolerance  # noqa: E402
+
+Floats = npt.NDArray[np.float64]
+Outputs = Mapping[int, npt.NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One run of a kernel.
+
+    Attributes:
+        grid, block: extents; ``shared_bytes``: dynamic shared memory.
+        args: one a parameter. Those in ``outputs`` are templates: every run gets its own, filled with ones (NaN).
+        correct: whether the outputs, by index of the argument, are what the kernel should compute.
+    """
+
+    grid: tuple[int, ...]
+    block: tuple[int, ...]
+    shared_bytes: int
+    args: tuple[Any, ...]
+    outputs: frozenset[int]
+    correct: Callable[[Outputs], bool]
+
+    def run(
+        self, kernel: KernelHandle, checks: Checks | None = None, max_steps: int = 5_000_000
+    ) -> tuple[Outputs, RunResult]:
+        """Run ``kernel``, which takes these arguments.
+
+        Raises:
+            PtxError: what the machine has found.
+        """
+        args = list(self.args)
+        for n in self.outputs:
+            args[n] = np.full(args[n].nbytes, 0xFF, np.uint8).view(args[n].dtype).reshape(args[n].shape)
+        result = kernel.run(
+            grid=self.grid,
+            block=self.block,
+            args=args,
+            shared_bytes=self.shared_bytes,
+            outputs=self.outputs,
+            checks=checks,
+            max_steps=max_steps,
+        )
+        return {n: args[n] for n in self.outputs}, result
+
+
+@dataclass(frozen=True)
+class Case:
+    """A kernel, and a launch of it for each seed of its data."""
+
+    name: str
+    program: Program
+    kernel: Kernel
+    launch: Callable[[int], Launch]
+
+
+def inputs(*arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
+    """Arrays that no kernel may write."""
+    for array in arrays:
+        array.flags.writeable = False
+    return arrays
+
+
+def close(got: npt.NDArray[Any], exact: Floats, bound: Floats) -> bool:
+    """Whether every element is within its bound (a NaN never is)."""
+    return bool((np.abs(got.astype(np.float64) - exact) <= bound).all())
+
+
+# -- the corpus ---------------------------------------------------------------------------------------------------
+
+
+def skinny_gemm(seed: int) -> Launch:
+    """The first 128 columns of X · W, in two blocks; the columns of W repeat with period 256 to be made quickly."""
+    rng = np.random.default_rng(seed)
+    x = (rng.standard_normal((8, 4096)) / 4).astype(np.float16)
+    w = np.tile((rng.standard_normal((4096, 256)) / 8).astype(np.float16), (1, 16))
+    exact = x.astype(np.float64) @ w[:, :128].astype(np.float64)
+    size = np.abs(x).astype(np.float64) @ np.abs(w[:, :128]).astype(np.float64)
+    bound = 4096 * 2.0**-24 * size + np.abs(exact) * 2.0**-11 + 2.0**-25
+    out = np.empty((8, 4096), np.float16)
+    return Launch((2,), (128,), 0, (*inputs(x, w), out), frozenset({2}), lambda o: close(o[2][:, :128], exact, bound))
+
+
+def triton_softmax(seed: int) -> Launch:
+    """Three rows, in blocks with place for 1024: the last 24 are masked, or most of them."""
+    n = 1000 if seed % 2 == 0 else 200
+    x = (np.random.default_rng(seed).standard_normal((3, n)) * 3).astype(np.float32)
+    exact = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
+    exact /= exact.sum(axis=1, keepdims=True)
+    args = (*inputs(x), np.empty_like(x), n, *_scratch(2))
+    return Launch((3,), (128,), 16, args, frozenset({1}), lambda o: close(o[1], exact, 2e-6 * exact + 1e-9))
+
+
+def triton_matmul(seed: int) -> Launch:
+    """Ragged in all three extents: 100 × 83 by 83 × 77 in blocks of 64 × 64 × 32."""
+    rng, (m, n, k) = np.random.default_rng(seed), (100, 77, 83)
+    a, b = (rng.standard_normal((m, k)) / 8).astype(np.float16), rng.standard_normal((k, n)).astype(np.float16)
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    size = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
+    bound = k * 2.0**-24 * size + np.abs(exact) * 2.0**-11 + 2.0**-25
+    args = (*inputs(a, b), np.empty((m, n), np.float16), m, n, k, *_scratch(2))
+    return Launch((2, 2), (128,), 8192, args, frozenset({2}), lambda o: close(o[2], exact, bound))
+
+
+def triton_attention(seed: int) -> Launch:
+    """Causal, three blocks of 64 queries: one, two and three turns of the loop."""
+    rng, s, scale = np.random.default_rng(seed), 192, 0.125
+    q, k, v = (rng.standard_normal((s, 64)).astype(np.float16) for _ in range(3))
+    scores = q.astype(np.float64) @ k.T.astype(np.float64) * scale
+    scores[np.triu_indices(s, 1)] = -np.inf
+    p = np.exp(scores - scores.max(axis=1, keepdims=True))
+    p /= p.sum(axis=1, keepdims=True)
+    exact, bound = p @ v.astype(np.float64), 2.0**-10 * (p @ np.abs(v).astype(np.float64)) + 1e-6
+    args = (*inputs(q, k, v), np.empty_like(q), s, scale * 1.4426950408889634, *_scratch(2))
+    return Launch((s // 64,), (128,), 16384, args, frozenset({3}), lambda o: close(o[3], exact, bound))
+
+
+def _scratch(count: int) -> tuple[npt.NDArray[Any], ...]:
+    """Pointers of Triton's own, unused in these kernels."""
+    return inputs(*(np.zeros(1, np.uint8) for _ in range(count)))
+
+
+CORPUS: tuple[Callable[[int], Launch], ...] = (skinny_gemm, triton_softmax, triton_matmul, triton_attention)
+
+
+# -- emitted kernels ----------------------------------------------------------------------------------------------
+
+Build = Callable[[TensorProgram], KernelGraph]
+BF16, F32 = DType.BF16, DType.F32
+EMITTED: tuple[tuple[str, Build, TensorProgram, dict[str, int], int, int, int], ...] = (
+    # name, graph, program, sizes, warps, stages, roundings of computed operands
+    ("rms_norm_late", hand_written.rms_norm_late, rms_norm(8, 128, 64), {"x": 2, "i": 8}, 4, 3, 0),
+    ("rms_norm_whole", hand_written.rms_norm_whole, rms_norm(8, 64, 64), {"x": 2}, 2, 1, 1),
+    ("rms_norm_two_loads", hand_written.rms_norm_two_loads, rms_norm(8, 128, 64), {"x": 2, "i": 4}, 4, 2, 1),
+    ("rms_norm_mlp", hand_written.rms_norm_mlp_shared_operand, rms_norm_mlp(8, 64, 32), {"x": 2, "i": 4}, 2, 2, 1),
+    ("rms_norm_ragged", hand_written.rms_norm_late, rms_norm(5, 130, 48), {"x": 2, "i": 5}, 4, 2, 0),
+    ("swiglu_f32", hand_written.swiglu_late, hand_written.with_dtype(swiglu(8, 64, 64), F32), {"x": 2, "i": 4}, 4, 2, 0),
+    ("softmax_matmul", hand_written.softmax_matmul_late, softmax_matmul(32, 128, 32), {"x": 2, "i": 4}, 4, 2, 1),
+    ("attention_late", hand_written.attention_late, attention(2, 128, 32), {"x": 2, "i": 4}, 4, 2, 1),
+)  # fmt: skip
+
+
+def emitted(
+    name: str, build: Build, program: TensorProgram, sizes: dict[str, int], warps: int, stages: int, roundings: int
+) -> Case:
+    """A case of a graph of one kernel."""
+    compiled = compile_graph(program, build(program), Schedule.of(sizes, warps, stages))
+    (info,) = compiled.launch.kernels
+    parsed = parse(compiled.ptx, f"{name}.ptx")
+
+    @cache
+    def launch(seed: int) -> Launch:
+        given = random_arguments(program, seed)
+        exact, size = program.run(given), magnitudes(program, given)
+        bounds = [
+            tolerance(program, o.dtype, e, m, roundings) for o, e, m in zip(program.outputs, exact, size, strict=True)
+        ]
+        results = [np.zeros(o.shape, o.dtype.storage) for o in program.outputs]
+        held = {Role.INPUT: inputs(*given), Role.OUTPUT: results}
+        args = tuple(held[a.role][a.index] for a in info.arguments)
+        where = {n: a.index for n, a in enumerate(info.arguments) if a.role is Role.OUTPUT}
+
+        def correct(outputs: Outputs) -> bool:
+            return all(
+                close(to_float64(outputs[n], program.outputs[i].dtype), exact[i], bounds[i]) for n, i in where.items()
+            )
+
+        return Launch(info.grid, info.block, info.shared_bytes, args, frozenset(where), correct)
+
+    return Case(f"emitted_{name}", parsed, parsed.kernels[info.entry], launch)
+
+
+@cache
+def cases() -> tuple[Case, ...]:
+    """The corpus, then the emitted kernels."""
+    found = []
+    for build in CORPUS:
+        path = DATA / f"{build.__name__}.ptx"
+        program = parse(path.read_text(), path.name)
+        (kernel,) = program.kernels.values()
+        found.append(Case(build.__name__, program, kernel, cache(build)))
+    return (*found, *(emitted(*row) for row in EMITTED))
