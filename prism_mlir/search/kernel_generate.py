@@ -163,33 +163,29 @@ def second_kernels(
     return PairStructures(saved, tuple(first), tuple(second))
 
 
-def join(program: Program, first: BlockGraph, second: BlockGraph) -> KernelGraph:
-    """The kernel graph of a pair, mappings still symbols; inputs that a kernel does not load are not passed to it."""
-    a, b = _trimmed(first), _trimmed(second)
-    inputs = first.inputs[: len(program.inputs)]
-    count = len(inputs)
-    nodes = (
-        CustomNode(a.block, a.operands),
-        # saved results are numbered right after the inputs, as the first kernel's results are
-        CustomNode(b.block, b.operands),
-    )
-    results = count + len(a.block.outputs)
-    return KernelGraph(inputs, nodes, tuple(results + k for k in range(len(b.block.outputs))))
-
-
 @dataclass(frozen=True, slots=True)
-class _Trimmed:
+class Trimmed:
+    """A block graph without the inputs that it does not load, and the kernel value of each input that is left."""
+
     block: BlockGraph
     operands: tuple[int, ...]
 
 
-def _trimmed(block: BlockGraph) -> _Trimmed:
+def trim(block: BlockGraph) -> Trimmed:
+    """Leave out what a kernel does not load; inputs of ``block`` are kernel values, in order."""
     loaded = sorted({n.op.source for n in block.nodes if isinstance(n.op, Load)})
     number = {source: k for k, source in enumerate(loaded)}
     nodes = tuple(
         replace(n, op=replace(n.op, source=number[n.op.source])) if isinstance(n.op, Load) else n for n in block.nodes
     )
-    return _Trimmed(replace(block, inputs=tuple(block.inputs[k] for k in loaded), nodes=nodes), tuple(loaded))
+    return Trimmed(replace(block, inputs=tuple(block.inputs[k] for k in loaded), nodes=nodes), tuple(loaded))
 
 
-__all__ = ["FirstKernel", "PairStructures", "Saved", "SecondKernel", "join", "second_kernels"]
+def join(inputs: tuple[TensorType, ...], first: CustomNode, second: CustomNode) -> KernelGraph:
+    """The kernel graph of a pair. Saved results are numbered right after the inputs, as the first kernel's results are."""
+    results = len(inputs) + len(first.block.outputs)
+    outputs = tuple(results + k for k in range(len(second.block.outputs)))
+    return KernelGraph(inputs, (first, second), outputs)
+
+
+__all__ = ["FirstKernel", "PairStructures", "Saved", "SecondKernel", "Trimmed", "join", "second_kernels", "trim"]

@@ -11,18 +11,19 @@ only maximal sets are kept here; single-kernel graphs, of which there are few, l
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any
 
-from prism_mlir.graph.block import BlockGraph, Load, TensorType
+from prism_mlir.graph.block import BlockGraph, Load
 from prism_mlir.graph.dims import DimClass, dim_classes
 from prism_mlir.graph.errors import InputError
-from prism_mlir.graph.kernel import CustomNode, KernelGraph
+from prism_mlir.graph.kernel import CustomNode, KernelGraph, program_types
 from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.symbols import GRID_NAMES, SECOND_GRID_NAMES
 from prism_mlir.search.dim_match import match_dims
 from prism_mlir.search.instantiate import Accept
-from prism_mlir.search.kernel_generate import PairStructures, join
+from prism_mlir.search.kernel_generate import PairStructures, Trimmed, join, trim
 from prism_mlir.search.library import is_plain, unfold
 from prism_mlir.search.limits import Funnel, SearchLimits
 from prism_mlir.search.mappings import Cut, MappingSpace, combine, mapping_space, to_mapping
@@ -32,21 +33,45 @@ SPLIT = GRID_NAMES[2]  # the grid dim of the first kernel that is the second one
 
 @dataclass(frozen=True, slots=True)
 class Half:
-    """One kernel of a pair: its structure, mapping variables, and correct cuts of its own parallel dims."""
+    """One kernel of a pair: its structure, mapping variables, and correct cuts of its own parallel dims.
+
+    trimmed: the structure as it stands in a kernel graph
+    names:   of its grid dims
+    """
 
     block: BlockGraph
     space: MappingSpace
+    trimmed: Trimmed
+    names: tuple[str, ...]
     grid: tuple[Cut, ...] = ()
     loop: tuple[Cut, ...] = ()
+    _known: dict[tuple[Any, ...], Any] = field(default_factory=dict, compare=False, repr=False)
 
     def mapping(self, grid: Sequence[Cut], loop: Cut) -> Mapping:
-        return to_mapping(self.space, grid, loop)
+        key = ("mapping", *grid, loop)
+        if key not in self._known:
+            self._known[key] = to_mapping(self.space, grid, loop)
+        found: Mapping = self._known[key]
+        return found
+
+    def node(self, mapping: Mapping, names: tuple[str, ...] | None = None) -> CustomNode:
+        """The kernel with a mapping; ``names`` are those of the grid dims that the mapping has."""
+        names = self.names[: len(mapping.imap[0]) if mapping.imap else 0] if names is None else names
+        key = ("block", names)
+        if key not in self._known:
+            self._known[key] = replace(self.trimmed.block, grid=names)
+        return CustomNode(self._known[key], self.trimmed.operands, mapping)
 
     def maximal(self, names: int, without: Cut = ()) -> list[tuple[Cut, ...]]:
         """Maximal sets of disjoint correct cuts, for at most ``names`` grid dims; cuts that touch ``without`` are left out."""
-        free = [c for c in self.grid if c and not set(c) & set(without)]
-        sets = [tuple(c for c in grid if c) for grid, _ in combine([(), *free], [()], names)]
-        return [s for s in sets if not any(set(s) < set(t) for t in sets)]
+        key = ("maximal", self.grid, names, without)
+        if key not in self._known:
+            free = [c for c in self.grid if c and not set(c) & set(without)]
+            grids = [tuple(c for c in grid if c) for grid, _ in combine([(), *free], [()], names)]
+            sets = [frozenset(g) for g in grids]
+            self._known[key] = [g for g, s in zip(grids, sets, strict=True) if not any(s < t for t in sets)]
+        found: list[tuple[Cut, ...]] = self._known[key]
+        return found
 
 
 class PairInstantiator:
@@ -58,12 +83,12 @@ class PairInstantiator:
         self.program, self.accept, self.funnel = program, accept, funnel
         self.pairs, self.limits, self.grid_dims = pairs, limits, limits.grid_dims
         self.dims = dim_classes(program).of[: len(program.inputs)]
-        self.count = len(program.inputs)
+        self.count, self.types = len(program.inputs), program_types(program)
 
     def run(self) -> Iterator[KernelGraph]:
         """Kernel graphs with concrete mappings, split ones first, in a fixed order."""
-        first = [self._half(b, b.inputs) for b in self.pairs.first]
-        second = [self._half(b, b.inputs) for b in self.pairs.second]
+        first = [self._half(b, GRID_NAMES) for b in self.pairs.first]
+        second = [self._half(b, SECOND_GRID_NAMES) for b in self.pairs.second]
         partner: dict[int, Half] = {}
         for a, left in enumerate(first):
             for b, right in enumerate(second):
@@ -82,9 +107,10 @@ class PairInstantiator:
                     yield from self._whole(first[a], second[b])
                 yield from self._library(first[a], second[b])
 
-    def _half(self, block: BlockGraph, inputs: Sequence[TensorType]) -> Half:
+    def _half(self, block: BlockGraph, names: tuple[str, ...]) -> Half:
         dims: list[Sequence[DimClass]] = [*self.dims, *(s.dims for s in self.pairs.saved)]
-        return Half(block, mapping_space(block, match_dims(block, dims[: len(inputs)])))
+        space = mapping_space(block, match_dims(block, dims[: len(block.inputs)]))
+        return Half(block, space, trim(block), names)
 
     def _cuts_of_first(self, left: Half, right: Half) -> Half:
         empty = right.mapping((), ())
@@ -163,15 +189,7 @@ class PairInstantiator:
         yield _Split(self, left, right, cut, tuple(dims))
 
     def _graph(self, left: Half, right: Half, a: Mapping, b: Mapping) -> KernelGraph:
-        graph = join(self.program, left.block, right.block)
-        first, second = graph.custom
-        used = len(a.imap[0]) if a.imap else 0
-        used_second = len(b.imap[0]) if b.imap else 0
-        nodes = (
-            replace(first, block=replace(first.block, grid=GRID_NAMES[:used]), mapping=a),
-            replace(second, block=replace(second.block, grid=SECOND_GRID_NAMES[:used_second]), mapping=b),
-        )
-        return replace(graph, nodes=nodes)
+        return join(self.types, left.node(a), right.node(b))
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,11 +223,9 @@ class _Split:
         """The pair with further cuts of both grids and of the first loop."""
         a = self.left.mapping((*grid, self.cut), loop)
         omap = tuple((*row[:-1], dim) for row, dim in zip(a.omap, self.dims, strict=True))
-        b = self.right.mapping(second_grid, ())
-        graph = self.owner._graph(self.left, self.right, replace(a, omap=omap), b)
-        first, second = graph.custom
-        names = (*GRID_NAMES[: len(grid)], SPLIT)
-        return replace(graph, nodes=(replace(first, block=replace(first.block, grid=names)), self._second(second)))
+        first = self.left.node(replace(a, omap=omap), (*GRID_NAMES[: len(grid)], SPLIT))
+        second = self._second(self.right.node(self.right.mapping(second_grid, ())))
+        return join(self.owner.types, first, second)
 
     def _second(self, node: CustomNode) -> CustomNode:
         block = node.block

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from prism_mlir.graph.block import Accum, BlockGraph, Load
+from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load
 from prism_mlir.graph.dims import dim_classes, shrink
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.fields import Array, PrimeField
@@ -61,6 +61,7 @@ class _Tiles:
 
     values:  an array ``[parts or 1, data dims...]`` (1: all parts alike), or the reason why there is none
     unsure:  tiles that divide by zero somewhere: a difference there may be the field's doing
+    blocks:  what block graphs save, by their nodes (held here, so that no others take their id), inputs and cuts
     """
 
     count: int
@@ -71,6 +72,7 @@ class _Tiles:
     values: list[Array | str] = field(default_factory=list)
     unsure: set[int] = field(default_factory=set)
     differences: dict[tuple[int, int], str] = field(default_factory=dict)
+    blocks: dict[tuple[Any, ...], tuple[tuple[BlockNode, ...], list[int]]] = field(default_factory=dict)
 
     def add(self, key: tuple[Any, ...], value: Array | str, unsure: bool = False) -> int:
         number = self.numbers[key] = len(self.values)
@@ -238,6 +240,24 @@ class AloneRefuter:
         if mapping is None:
             raise InputError("the graph still has symbolic mappings; instantiate them first")
         cuts, joins, loops = _column(block, mapping, dim)
+        key = (id(block.nodes), block.outputs, *inputs, *cuts, *joins, loops)
+        known = tiles.blocks.get(key)
+        if known is None or known[0] is not block.nodes:
+            if len(tiles.blocks) > MAX_TILES:
+                tiles.blocks.clear()
+            saved = self._block_outputs(block, inputs, cuts, joins, loops, tiles)
+            known = tiles.blocks[key] = block.nodes, saved
+        return known[1]
+
+    def _block_outputs(
+        self,
+        block: BlockGraph,
+        inputs: Sequence[int],
+        cuts: Sequence[int],
+        joins: Sequence[int],
+        loops: bool,
+        tiles: _Tiles,
+    ) -> list[int]:
         made: list[int] = []
         loads = iter(cuts)
         for code, what, operands in self._plan(block)[1]:
