@@ -28,6 +28,7 @@ COLUMNS = (
     "paper ratio",
     "choices",
     "states",
+    "states ratio",
     "graphs",
     "same",
     "stopped by",
@@ -53,7 +54,7 @@ def measure(path: str, operators: int, grid_dims: int, seconds: float) -> list[R
     from prism_mlir.verify.refute import Refuter
 
     program = import_file(path)
-    limits = SearchLimits(operators=operators, grid_dims=grid_dims, seconds=seconds)
+    limits = SearchLimits(operators=operators, grid_dims=grid_dims, states=10**9, seconds=seconds)
 
     def search(families: tuple[str, ...]) -> tuple[list[KernelGraph], Funnel]:
         funnel, refuter = Funnel(), Refuter(program)
@@ -85,6 +86,7 @@ def measure(path: str, operators: int, grid_dims: int, seconds: float) -> list[R
                 "paper ratio": None if paper is None else paper / 0.3,
                 "choices": funnel.counts["choices at loading"],
                 "states": funnel.counts["states"],
+                "states ratio": funnel.counts["states"] / (rows[0]["states"] if rows else funnel.counts["states"]),
                 "graphs": len(found),
                 "same": "yes" if set(found) == expected else "no" if funnel.complete else "not finished",
                 "stopped by": "; ".join(funnel.stopped_by) or None,
