@@ -45,7 +45,7 @@ class AbstractTarget:
     roots:     e-class of each program output
     distance:  for each e-class, the fewest operators that lead from it to an output
     single:    likewise, the fewest operators of one operand (those of two operands join tiles, and are counted by them)
-    occurs:    how often inputs occur in expressions
+    occurs:    how often expressions occur in each other
     saturated: whether saturation finished; where it did not, the tables are too small and must not prune
     above, pairs: look-up tables, see :meth:`on_one` and :meth:`on_two`
     """
@@ -127,7 +127,7 @@ def abstract_target(program: Program, max_nodes: int = MAX_NODES) -> AbstractTar
     distance = _distances(graph, roots)
     above, pairs = _tables(graph, distance)
     single = _distances(graph, roots, join=0)
-    occurs = occurrences(graph, len(inputs), roots) if saturated else Occurrences()
+    occurs = occurrences(graph, roots) if saturated else Occurrences()
     return AbstractTarget(graph, inputs, roots, distance, saturated, above, pairs, single, occurs)
 
 

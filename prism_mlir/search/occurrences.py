@@ -1,10 +1,11 @@
-"""How often each program input occurs in an expression: a bound on what may still be open in a partial graph.
+"""How often an expression occurs in another: a bound on what may still be open in a partial graph.
 
-Axioms keep an expression's inputs, and a graph is left without open tiles only by using every one of them. So what occurs in all
-open tiles together cannot occur more often than in the program's outputs, written in whichever way has it most often. (With
-softmax(q k) v, say, tensor v may be loaded once: in the loop or before it, not both.)
+A graph is left without open tiles only by using every one of them. So what occurs in all open tiles together cannot occur more
+often than in the program's outputs, written in whichever way has it most often. (With softmax(q k) v, say, tensor v may be loaded
+once: in the loop or before it, not both; and q k may be multiplied in two places, no more.)
 
-Counts of all inputs are packed into one integer, ``WIDTH`` bits each, so that adding them up and comparing them is one operation.
+Counts of all expressions are packed into one integer, ``WIDTH`` bits each, so that adding them up and comparing them is one
+operation.
 """
 
 from __future__ import annotations
@@ -12,7 +13,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from prism_mlir.search.egraph import EGraph, ENode
+import numpy as np
+import numpy.typing as npt
+
+from prism_mlir.search.egraph import EGraph
 
 WIDTH = 16
 MOST = (1 << WIDTH - 2) - 1  # counts stop here; two of them still fit
@@ -22,14 +26,16 @@ MOST = (1 << WIDTH - 2) - 1  # counts stop here; two of them still fit
 class Occurrences:
     """Packed counts of a saturated e-graph.
 
-    fewest: for each e-class, how often each input occurs in any of its terms, at least
-    most:   how often each input occurs in all outputs together, at most, with the bit above each count set
+    fewest: for each e-class, how often each e-class occurs in any of its terms, at least (itself once)
+    most:   how often each e-class occurs in all outputs together, at most, with the bit above each count set
     guard:  the bit above each count; 0 where nothing is known (some class contains itself), and nothing is pruned
+    order:  the e-classes, in the order of their counts
     """
 
     fewest: dict[int, int] = field(default_factory=dict)
     most: int = 0
     guard: int = 0
+    order: tuple[int, ...] = ()
 
     def admit(self, exprs: Iterable[int]) -> bool:
         """Whether tiles of these expressions can all go into the outputs."""
@@ -37,35 +43,27 @@ class Occurrences:
         return (self.most - sum([fewest[e] for e in exprs])) & self.guard == self.guard if self.guard else True
 
 
-def occurrences(graph: EGraph, inputs: int, roots: Sequence[int]) -> Occurrences:
-    """Count in the terms of a saturated e-graph whose inputs are labelled ``("input", k)``."""
+def occurrences(graph: EGraph, roots: Sequence[int]) -> Occurrences:
+    """Count in the terms of a saturated e-graph."""
     order = _children_first(graph, roots)
     if order is None:
         return Occurrences()
-    fewest: dict[int, tuple[int, ...]] = {}
-    most: dict[int, tuple[int, ...]] = {}
-    for c in order:
-        nodes = graph.nodes_of(c)
-        fewest[c] = tuple(map(min, zip(*(_added(graph, n, inputs, fewest) for n in nodes), strict=True)))
-        most[c] = tuple(map(max, zip(*(_added(graph, n, inputs, most) for n in nodes), strict=True)))
-    total = [min(sum(most[graph.find(r)][k] for r in roots), MOST) for k in range(inputs)]
-    guard = _packed([1 << WIDTH - 1] * inputs)
-    return Occurrences({c: _packed(counts) for c, counts in fewest.items()}, _packed(total) | guard, guard)
+    place = {c: k for k, c in enumerate(order)}
+    fewest = np.zeros((len(order), len(order)), dtype=np.int64)  # [class, class counted in it]
+    most = np.zeros_like(fewest)
+    for k, c in enumerate(order):
+        children = [[place[graph.find(child)] for child in node.children] for node in graph.nodes_of(c)]
+        fewest[k] = np.min([fewest[inner].sum(axis=0) for inner in children], axis=0)
+        most[k] = np.minimum(np.max([most[inner].sum(axis=0) for inner in children], axis=0), MOST)
+        fewest[k, k] = most[k, k] = 1
+    total = np.minimum(most[[place[graph.find(r)] for r in roots]].sum(axis=0), MOST)
+    guard = _packed(np.full(len(order), 1 << WIDTH - 1))
+    packed = {c: _packed(fewest[k]) for k, c in enumerate(order)}
+    return Occurrences(packed, _packed(total) | guard, guard, tuple(order))
 
 
-def _added(graph: EGraph, node: ENode, inputs: int, known: dict[int, tuple[int, ...]]) -> tuple[int, ...]:
-    """Counts of a node: those of its children, added."""
-    counts = [0] * inputs
-    if node.label[0] == "input":
-        counts[int(node.label[1])] = 1
-    for child in node.children:
-        for k, n in enumerate(known[graph.find(child)]):
-            counts[k] = min(counts[k] + n, MOST)
-    return tuple(counts)
-
-
-def _packed(counts: Iterable[int]) -> int:
-    return sum(n << k * WIDTH for k, n in enumerate(counts))
+def _packed(counts: npt.NDArray[np.int64]) -> int:
+    return int.from_bytes(counts.astype("<u2").tobytes(), "little")
 
 
 def _children_first(graph: EGraph, roots: Sequence[int]) -> list[int] | None:

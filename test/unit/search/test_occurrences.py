@@ -11,7 +11,7 @@ import pytest
 from prism_mlir.graph.examples import build_program, rms_norm, softmax_matmul, swiglu
 from prism_mlir.graph.ops import ADD, DIV, MATMUL, MUL, unary
 from prism_mlir.graph.program import Program
-from prism_mlir.search.abstract import abstract_target
+from prism_mlir.search.abstract import AbstractTarget, abstract_target
 from prism_mlir.search.branches import Walk
 from prism_mlir.search.egraph import EGraph
 from prism_mlir.search.limits import Funnel, SearchLimits
@@ -22,40 +22,44 @@ TWICE = build_program("twice", {"a": (4, 4), "b": (4, 4)}, [(MUL, (0, 0)), (DIV,
 
 
 def terms(graph: EGraph, c: int) -> list[Counter[int]]:
-    """The inputs of every term of a class (which must be finitely many)."""
+    """The classes in every term of a class (the terms must be finitely many)."""
     found: list[Counter[int]] = []
     for node in graph.nodes_of(c):
-        own = Counter({int(node.label[1]): 1}) if node.label[0] == "input" else Counter[int]()
+        own = Counter({graph.find(c): 1})
         for parts in product(*(terms(graph, graph.find(k)) for k in node.children)):
             found.append(sum(parts, own))
     return found
 
 
-def counts(packed: int, inputs: int) -> list[int]:
-    return [packed >> 16 * k & 0x7FFF for k in range(inputs)]
+def counts(target: AbstractTarget, packed: int) -> dict[int, int]:
+    return {c: packed >> 16 * k & 0x7FFF for k, c in enumerate(target.occurs.order)}
 
 
 @pytest.mark.parametrize("program", [SHARED, TWICE, softmax_matmul(8, 6, 4)], ids=lambda p: p.name)
 def test_counts_are_those_of_the_terms_written_out(program: Program) -> None:
     target = abstract_target(program)
-    inputs = len(program.inputs)
     for c, packed in target.occurs.fewest.items():
         every = terms(target.graph, c)
-        assert counts(packed, inputs) == [min(t[k] for t in every) for k in range(inputs)]
+        assert counts(target, packed) == {k: min(t[k] for t in every) for k in target.occurs.order}
     (root,) = target.roots
     every = terms(target.graph, root)
-    assert counts(target.occurs.most, inputs) == [max(t[k] for t in every) for k in range(inputs)]
+    assert counts(target, target.occurs.most) == {k: max(t[k] for t in every) for k in target.occurs.order}
+    assert set(target.occurs.order) >= {*target.inputs, root}
 
 
 def test_distributing_repeats_an_input() -> None:
     """(a + b) c = a c + b c: c may occur twice, a and b once."""
     target = abstract_target(SHARED)
     a, b, c = target.inputs
-    assert counts(target.occurs.most, 3) == [1, 1, 2]
+    most = counts(target, target.occurs.most)
+    assert [most[i] for i in (a, b, c)] == [1, 1, 2]
     assert target.occurs.admit([a, b, c, c])
     assert not target.occurs.admit([a, b, c, c, c])
     assert not target.occurs.admit([a, a, b, c])
-    assert not target.occurs.admit([target.graph.lookup(("add",), a, b) or -1, a])
+    added = target.graph.lookup(("add",), a, b)
+    assert added is not None and target.occurs.admit([added, c])
+    assert not target.occurs.admit([added, a, c])
+    assert not target.occurs.admit([added, added])
 
 
 def test_nothing_is_known_where_a_class_contains_itself() -> None:
@@ -65,8 +69,8 @@ def test_nothing_is_known_where_a_class_contains_itself() -> None:
     a = target.inputs[0]
     graph.union(a, graph.add(("neg",), a))  # a = -a = --a ...
     graph.rebuild()
-    assert occurrences(graph, 2, target.roots) == Occurrences()
-    assert occurrences(graph, 2, target.roots).admit([a] * 100)
+    assert occurrences(graph, target.roots) == Occurrences()
+    assert occurrences(graph, target.roots).admit([a] * 100)
 
 
 @pytest.mark.parametrize("mixed", [False, True])
