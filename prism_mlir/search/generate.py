@@ -2,8 +2,8 @@
 
 Depth-first over operators, each graph once: a new node's key (largest operand, operands, operator) must exceed the last
 node's. A partial graph is left as soon as a dim does not match (``dim_match``), an expression is no subexpression of the
-program (``abstract``), open tiles use an input more often than the program can (``occurrences``), or too few operators remain to
-bring every open tile to an output.
+program (``abstract``), open tiles hold something more often than the program can (``occurrences``), or too few operators remain
+to bring every open tile to an output.
 """
 
 from __future__ import annotations
@@ -207,9 +207,7 @@ class Generator:
             self.funnel.stop(f"states limit of {self.limits.states}")
             return
         self.funnel.count("states")
-        graph = self._finish(state)
-        if graph is not None:
-            yield graph
+        yield from self._finish(state)
         if left == 0:
             return
         for key, node, tile in moves:
@@ -217,7 +215,7 @@ class Generator:
             if not self._can_finish(state, left - 1):
                 self.funnel.count("rejected: too few operators left")
             elif not self._can_use_all(state):
-                self.funnel.count("rejected: an input would occur too often")
+                self.funnel.count("rejected: would occur too often")
             else:
                 later = [] if left == 1 else self._later(state, moves, key)
                 yield from self._extend(state, later, left - 1)
@@ -333,14 +331,17 @@ class Generator:
         )
 
     def _can_use_all(self, state: _State) -> bool:
-        """Whether an output can have all open tiles in it, for all that the number of times says that inputs occur in them."""
+        """Whether the outputs can have all open tiles in them, as far as numbers of occurrences tell."""
         return self.target.occurs.admit(
             [tile.expr for tile, uses in zip(state.tiles, state.uses, strict=True) if not uses]
         )
 
-    def _finish(self, state: _State) -> KernelGraph | None:
-        """The finished graph, if every output of the program is there and nothing else is left open."""
-        outputs = []
+    def _finish(self, state: _State) -> Sequence[KernelGraph]:
+        """The finished graphs, if every output of the program is there and nothing else is left open.
+
+        Tiles of one expression need not be equal (a tile and its accumulator, say), so each that can be saved is tried.
+        """
+        matches = []
         for goal in self.goals:
             match = [
                 k
@@ -348,17 +349,20 @@ class Generator:
                 if t.expr == goal.expr and t.stage is not Stage.BODY and self._dims_reach(t.dims, goal)
             ]
             if not match:
-                return None
-            outputs.append(match[-1])
-        if any(n == 0 and k not in outputs for k, n in enumerate(state.uses)):
-            return None
-        if _has_idle_invariant(state):
-            self.funnel.count("rejected: same as a load inside the loop")
-            return None
-        if self.funnel.counts["structures"] >= self.limits.structures:
-            self.funnel.stop(f"structures limit of {self.limits.structures}")
-            return None
-        return self._graph(state, tuple(outputs))
+                return ()
+            matches.append(match)
+        open_tiles = {k for k, n in enumerate(state.uses) if n == 0}
+        graphs = []
+        for outputs in product(*matches):
+            if not open_tiles.issubset(outputs):
+                continue
+            if _has_idle_invariant(state, outputs):
+                self.funnel.count("rejected: same as a load inside the loop")
+            elif self.funnel.counts["structures"] >= self.limits.structures:
+                self.funnel.stop(f"structures limit of {self.limits.structures}")
+            else:
+                graphs.append(self._graph(state, outputs))
+        return graphs
 
     def _dims_reach(self, dims: Dims, goal: Goal) -> bool:
         return dims == goal.dims
@@ -408,21 +412,34 @@ def _broadcast_dims(a: Dims, b: Dims) -> Dims | None:
     return tuple(y if x is None else x for x, y in zip(a, b, strict=True))
 
 
-def _has_idle_invariant(state: _State) -> bool:
+def _has_idle_invariant(state: _State, outputs: Sequence[int]) -> bool:
     """Whether some invariant load is only ever used inside the loop, where a body load with no fmap does the same.
 
-    What is new is an invariant tile that meets a tile from after the loop. (Code generation hoists what does not change in the
-    loop, so computing something once instead of in every iteration is no reason for another graph.)
+    A tensor that is loaded inside the loop as well is another matter: its tile there may be cut, so there is no second load
+    that could do the same (see ``instantiate``).
     """
     stages = [t.stage for t in state.tiles]
     if Stage.BODY not in stages:
         return False
+    inside = {n.op.source for n in state.nodes if isinstance(n.op, Load) and not n.op.invariant}
+    idle = [state.nodes[k].op for k in idle_loads(state.nodes, stages, outputs)]
+    return any(isinstance(op, Load) and op.source not in inside for op in idle)
+
+
+def idle_loads(nodes: Sequence[BlockNode], stages: Sequence[Stage], outputs: Sequence[int]) -> list[int]:
+    """Loads outside the loop that are only ever used inside it.
+
+    What is new is an invariant tile that is saved or meets a tile from after the loop. (Code generation hoists what does not
+    change in the loop, so computing something once instead of in every iteration is no reason for another graph.)
+    """
     useful: set[int] = set()
-    for k in reversed(range(len(state.nodes))):
-        users = [u for u, n in enumerate(state.nodes) if k in n.operands]
-        if stages[k] is Stage.INVARIANT and (not users or any(stages[u] is Stage.AFTER or u in useful for u in users)):
+    for k in reversed(range(len(nodes))):
+        users = [u for u, n in enumerate(nodes) if k in n.operands]
+        if stages[k] is Stage.INVARIANT and (
+            k in outputs or any(stages[u] is Stage.AFTER or u in useful for u in users)
+        ):
             useful.add(k)
-    return any(isinstance(n.op, Load) and n.op.invariant and k not in useful for k, n in enumerate(state.nodes))
+    return [k for k, n in enumerate(nodes) if isinstance(n.op, Load) and n.op.invariant and k not in useful]
 
 
 def generate(program: Program, limits: SearchLimits, funnel: Funnel) -> Iterator[KernelGraph]:

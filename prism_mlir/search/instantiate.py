@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 
-from prism_mlir.graph.block import BlockGraph
+from prism_mlir.graph.block import BlockGraph, Load
 from prism_mlir.graph.dims import DimClass
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
+from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.symbols import GRID_NAMES
 from prism_mlir.search.dim_match import match_dims
+from prism_mlir.search.generate import idle_loads
 from prism_mlir.search.limits import Funnel
 from prism_mlir.search.mappings import Cut, Fixed, MappingSpace, combine, mapping_space, to_mapping
 
@@ -51,14 +53,35 @@ def instantiate(
     if fixed is not None:
         grid_cuts = [c for c in grid_cuts if fixed.fits_column(to_mapping(space, [c], ()))]
     grid_cuts = [c for c in grid_cuts if not c or _survives(graph, node, space, "x", c, accept, funnel)]
+    twice = loaded_twice(node.block)
     for grid, loop in combine(grid_cuts, loop_cuts, len(node.block.grid)):
         if fixed is not None and not fixed.fits(to_mapping(space, grid, loop)):
+            continue
+        if twice and is_loaded_alike(twice, to_mapping(space, grid, loop)):
+            funnel.count("rejected: a tensor loaded twice alike")
             continue
         if funnel.counts["mappings"] >= max_candidates:
             funnel.stop(f"candidates limit of {max_candidates}")
             return
         funnel.count("mappings")
         yield with_cuts(graph, node, space, [c for c in grid if c], loop)
+
+
+def loaded_twice(block: BlockGraph) -> list[tuple[int, int]]:
+    """Pairs of loads of one tensor, by their place in mappings: inside the loop, and outside it for use inside."""
+    row = {k: n for n, k in enumerate(block.loads)}
+    inside = {op.source: k for k in block.loads if isinstance(op := block.nodes[k].op, Load) and not op.invariant}
+    idle = [
+        (k, op)
+        for k in idle_loads(block.nodes, block.stages, block.outputs)
+        if isinstance(op := block.nodes[k].op, Load)
+    ]
+    return [(row[inside[op.source]], row[k]) for k, op in idle if op.source in inside]
+
+
+def is_loaded_alike(pairs: Sequence[tuple[int, int]], mapping: Mapping) -> bool:
+    """Whether both loads of a pair bring the same tile, so that one of them says it all."""
+    return any(mapping.fmap[a] < 0 and mapping.imap[a] == mapping.imap[b] for a, b in pairs)
 
 
 def _survives(

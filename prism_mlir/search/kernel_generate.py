@@ -70,18 +70,18 @@ class FirstKernel(Generator):
         leave = sum(state.tiles[k].stage is Stage.BODY for k in open_tiles)
         return joins + (leave > 0) <= left
 
-    def _finish(self, state: _State) -> KernelGraph | None:
+    def _finish(self, state: _State) -> Sequence[KernelGraph]:
         sinks = [k for k, n in enumerate(state.uses) if n == 0]
         tiles = [state.tiles[k] for k in sinks]
         if len(sinks) > self.limits.saved or any(t.stage is Stage.BODY for t in tiles):
-            return None
+            return ()
         if any(isinstance(state.nodes[k].op, Load) for k in sinks) or all(t.expr in self.target.roots for t in tiles):
-            return None
+            return ()
         order = sorted(range(len(sinks)), key=lambda n: Saved.of(tiles[n].expr, tiles[n].dims))
         self._saved = tuple(Saved.of(tiles[n].expr, tiles[n].dims) for n in order)
         if len(set(self._saved)) < len(sinks):
-            return None
-        return self._graph(state, tuple(sinks[n] for n in order))
+            return ()
+        return (self._graph(state, tuple(sinks[n] for n in order)),)
 
 
 class SecondKernel(Generator):

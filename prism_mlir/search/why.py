@@ -18,7 +18,7 @@ from prism_mlir.graph.program import Program
 from prism_mlir.search.abstract import AbstractTarget, abstract_target
 from prism_mlir.search.dim_match import match_dims
 from prism_mlir.search.generate import Found, Generator, Tile, _State
-from prism_mlir.search.instantiate import Accept, instantiate, with_cuts
+from prism_mlir.search.instantiate import Accept, instantiate, is_loaded_alike, loaded_twice, with_cuts
 from prism_mlir.search.kernel_generate import FirstKernel, PairStructures, Saved, SecondKernel
 from prism_mlir.search.kernel_instantiate import PairInstantiator
 from prism_mlir.search.library import fold
@@ -161,14 +161,18 @@ class _Follower:
         if loads in generator._load_sets() and loads not in early:
             outside = [self.program.inputs[op.source].name for op in loads if op.invariant]
             self.late = f"loads {', '.join(outside)} outside the loop: searched only when no graph with a loop is found"
-        made = self._follow_block(generator, found, "")
         expected = tuple(found.outputs[v - len(self.graph.inputs)] for v in self.graph.outputs)
-        (custom,) = made.custom
+        (custom,) = self._follow_block(generator, found, "", expected).custom
         _check_outputs(custom.block, expected, found, "")
         return custom.block, normal_form(self.given)
 
-    def _follow_block(self, generator: Generator, found: Ordered, what: str) -> KernelGraph:
-        """Build the nodes up in a generator. Returns the graph that the search makes of them."""
+    def _follow_block(
+        self, generator: Generator, found: Ordered, what: str, expected: Sequence[int] | None = None
+    ) -> KernelGraph:
+        """Build the nodes up in a generator. Returns the graph that the search makes of them.
+
+        expected: the tile that each output of the program is, if one kernel saves them all
+        """
         state = self._load(generator, found, what)
         count = sum(not isinstance(n.op, Load) for n in found.nodes)
         limit = generator.limits.operators
@@ -185,7 +189,7 @@ class _Follower:
             if not generator._can_finish(state, left):
                 rest = f"too few operators are left ({left}) to bring every open tile to an output"
                 raise _Reject("unfinished", f"{what}after {_name(found, k)} {rest}")
-        return self._finish(generator, state, found, what)
+        return self._finish(generator, state, found, what, expected)
 
     def _load(self, generator: Generator, found: Ordered, what: str) -> _State:
         loads = tuple(n.op for n in found.nodes if isinstance(n.op, Load))
@@ -246,11 +250,13 @@ class _Follower:
         label = "mul" if isinstance(op, Op) and op.kind is Kind.MATMUL else getattr(op, "name", "")
         return label in generator.target.on_two(tiles[0].expr, tiles[1].expr)
 
-    def _finish(self, generator: Generator, state: _State, found: Ordered, what: str) -> KernelGraph:
+    def _finish(
+        self, generator: Generator, state: _State, found: Ordered, what: str, expected: Sequence[int] | None
+    ) -> KernelGraph:
         before = generator.funnel.counts["rejected: same as a load inside the loop"]
         made = generator._finish(state)
-        if made is not None:
-            return made
+        if made:
+            return next((g for g in made if next(g.custom).block.outputs == expected), made[0])
         if generator.funnel.counts["rejected: same as a load inside the loop"] > before:
             raise _Reject(
                 "idle load", f"{what}a load outside the loop is used inside only: same as a load inside the loop"
@@ -275,6 +281,8 @@ class _Follower:
         (custom,) = whole.custom
         cuts = [self._grid_cut(node.block.grid[g], mapping, g, space) for g in range(len(node.block.grid))]
         used = [(p, c) for p, c in zip(node.block.grid, cuts, strict=True) if c]
+        if is_loaded_alike(loaded_twice(block), mapping):
+            raise _Reject("idle load", "a tensor is loaded inside the loop and outside, alike: the same as loaded once")
         if len(used) > self.limits.grid_dims:
             raise _Reject("grid dims", f"{len(used)} grid dims, the limit is {self.limits.grid_dims}")
         loop = self._loop_cut(mapping, space)
@@ -350,9 +358,9 @@ class _Follower:
             raise _Reject("loads", "second kernel: reads what neither the program nor the first kernel gives")
         right = ordered(second.block, [number[v] for v in second.operands])
         two = SecondKernel(self.program, self.limits, Funnel(), self.target, made.saved)
-        (custom,) = self._follow_block(two, right, "second kernel: ").custom
         results = count + len(left.outputs)
         expected = tuple(right.outputs[v - results] for v in self.graph.outputs if v >= results)
+        (custom,) = self._follow_block(two, right, "second kernel: ", expected).custom
         _check_outputs(custom.block, expected, right, "second kernel: ")
         form = normal_form(self.given)
         self._follow_mappings(made.block, custom.block, made.saved, None if first.mapping is None else form)
@@ -414,7 +422,7 @@ def _check_outputs(made: BlockGraph, expected: Sequence[int], found: Ordered, wh
         raise _Reject("outputs", f"{what}{len(found.outputs)} tiles are saved, {len(made.outputs)} are outputs")
     for k, (a, b) in enumerate(zip(made.outputs, expected, strict=True)):
         if a != b:
-            saved = f"output {k} is {_name(found, b)}; of equal tiles the search saves the last, {_name(found, a)}"
+            saved = f"output {k} is {_name(found, b)}, the search saves {_name(found, a)}"
             raise _Reject("outputs", what + saved)
 
 

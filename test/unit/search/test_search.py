@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections import defaultdict
 from collections.abc import Callable
+from dataclasses import replace
 
 import networkx as nx
 import pytest
@@ -14,6 +15,7 @@ from brute_force import MASKED, SMALL, Unpruned
 from prism_mlir.graph.block import Load
 from prism_mlir.graph.examples import (
     attention,
+    build_program,
     qk_attention,
     rms_norm,
     rms_norm_mlp,
@@ -21,11 +23,12 @@ from prism_mlir.graph.examples import (
     swiglu,
 )
 from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.ops import DIV, MATMUL, sum_, unary
 from prism_mlir.graph.program import Program
 from prism_mlir.search.abstract import AbstractTarget, abstract_target
 from prism_mlir.search.dim_match import match_dims
 from prism_mlir.search.generate import Generator, generate
-from prism_mlir.search.instantiate import instantiate
+from prism_mlir.search.instantiate import instantiate, is_loaded_alike, loaded_twice
 from prism_mlir.search.limits import Funnel, SearchLimits
 from prism_mlir.search.search import search
 from prism_mlir.verify.refute import Refuter
@@ -128,6 +131,50 @@ def test_a_residual_needs_a_load_outside_the_loop() -> None:
         (node,) = candidate.custom
         residual = [n.op for n in node.block.nodes if isinstance(n.op, Load) and n.op.source == 2]
         assert [op.invariant for op in residual] == [True]
+
+
+def test_a_tensor_may_be_whole_and_cut_inside_the_loop() -> None:
+    """silu(X / sum(X)) . W: the function keeps the sum from moving behind the product, so a loop that cuts W sees all of X."""
+    program = build_program(
+        "activated",
+        {"X": (8, 12), "W": (12, 6)},
+        [(sum_(1), (0,)), (DIV, (0, 2)), (unary("x/(1 + exp(-x))"), (3,)), (MATMUL, (4, 1))],
+    )
+    candidates, _ = run(program, SearchLimits(operators=6, grid_dims=1))
+    wanted = (
+        "t2=load[1](); t3=sum[1](t1); t4=div(t0, t3); t5=unary[x/(1 + exp(-x))](t4); t6=matmul(t5, t2); t7=accum(t6)"
+    )
+    found = [str(c) for c in candidates if wanted in str(c)]
+    # the loop cuts the contracted dim of X and W; the grid nothing, rows of both loads of X, or columns of W
+    assert [text.split(" imap=")[1] for text in found] == [
+        "[[], [], []] fmap=[1, -1, 0] omap=[[]]",
+        "[[0], [0], [-1]] fmap=[1, -1, 0] omap=[[0]]",
+        "[[-1], [-1], [1]] fmap=[1, -1, 0] omap=[[1]]",
+    ]
+
+
+def test_a_tensor_loaded_twice_alike_is_loaded_once() -> None:
+    """sum((X / sum(X)) . W): a loop over columns of W sees all of X, inside the loop and outside, and needs it once."""
+    program = build_program(
+        "rows", {"X": (8, 12), "W": (12, 6)}, [(sum_(1), (0,)), (DIV, (0, 2)), (MATMUL, (3, 1)), (sum_(1), (4,))]
+    )
+    candidates, funnel = run(program, SearchLimits(operators=5, grid_dims=1, invariant_loads=True))
+    assert funnel.counts["rejected: a tensor loaded twice alike"] > 0
+    nodes = [node for candidate in candidates for node in candidate.custom if loaded_twice(node.block)]
+    assert nodes
+    for node in nodes:
+        assert node.mapping is not None and not is_loaded_alike(loaded_twice(node.block), node.mapping)
+
+
+def test_every_tile_that_may_be_an_output_is_tried() -> None:
+    """exp(X) and its row sums: when a loop makes the sums, its accumulator has the expression exp(X) and another value."""
+    values = build_program("both", {"X": (8, 12)}, [(unary("exp(x)"), (0,)), (sum_(1), (1,))])
+    kept = replace(values.outputs[0], value=1, shape=(8, 12), strides=(12, 1))
+    program = replace(values, outputs=(kept, *values.outputs))
+    candidates, _ = run(program, SearchLimits(operators=4, grid_dims=0, invariant_loads=True))
+    texts = [str(c) for c in candidates]
+    loop = "t2=unary[exp(x)](t0); t3=unary[exp(x)](t1); t4=accum(t2); t5=sum[1](t4); save t3, t5"
+    assert any(loop in t and "fmap=[1, -1]" in t for t in texts), texts
 
 
 @pytest.mark.parametrize(

@@ -266,6 +266,20 @@ def test_a_tensor_loaded_in_both_places_is_searched_late_or_never() -> None:
     assert str(answer) == "node 1 (load[0; invariant]) is used by nothing"
 
 
+def test_a_tensor_loaded_twice_alike_is_the_same_as_loaded_once() -> None:
+    program = build_program(
+        "rows", {"X": (8, 12), "W": (12, 6)}, [(sum_(1), (0,)), (DIV, (0, 2)), (MATMUL, (3, 1)), (sum_(1), (4,))]
+    )
+    nodes = [X, X0, W, BlockNode(sum_(1), (1,)), BlockNode(DIV, (0, 3)), BlockNode(MATMUL, (4, 2))]
+    nodes += [BlockNode(sum_(1), (5,)), BlockNode(Accum(), (6,))]
+    limits = SearchLimits(invariant_loads=True)
+    for rows in ((0, 0, -1), (-1, -1, -1)):
+        mapping = Mapping(tuple((d,) for d in rows), (-1, -1, 1), ((max(rows),),))
+        answer = explain(program, kernel(program, nodes, (7,), mapping), limits, refute(program))
+        assert isinstance(answer, Rejected) and answer.rule == "idle load"
+        assert "the same as loaded once" in str(answer)
+
+
 def test_the_good_graph_is_reached() -> None:
     answer = explain(SOFTMAX, softmax(), SearchLimits(), refute(SOFTMAX))
     assert isinstance(answer, Reached) and not answer.late and not answer.notes
