@@ -20,6 +20,8 @@ from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.mapping import Mapping, tile_partitions, tile_shape
 from prism_mlir.graph.ops import Kind, Op, evaluate_op, fold
 
+ROUNDING = 1e-9  # of f64 values, relative to the largest
+
 
 class BlocksDisagree(PrismError):
     """Blocks store different values to the same place: a tile is saved without an omap for a grid dim it depends on."""
@@ -106,10 +108,18 @@ def save_tile(block: BlockGraph, tile: Array, row: Sequence[int]) -> Array:
         if dim >= 0:
             tile = comb(tile, lead + dim, axis)
             continue
-        if not np.array_equal(np.broadcast_to(np.take(tile, [0], axis), tile.shape), tile):
+        if not _all_store(np.take(tile, [0], axis), tile):
             raise BlocksDisagree(f"blocks along {block.grid[axis]} store different values of one tile")
         tile = np.take(tile, [0], axis)
     return tile.reshape(tile.shape[lead:]) if tile.shape[lead - 1] == 1 else _loop_dependent(tile, lead)
+
+
+def _all_store(first: Array, tile: Array) -> bool:
+    """Whether all blocks store what the first does; in floating point up to rounding, for which blocks may differ."""
+    if tile.dtype.kind != "f":
+        return np.array_equal(np.broadcast_to(first, tile.shape), tile)
+    lost = ROUNDING * float(np.max(np.abs(tile[np.isfinite(tile)]), initial=0.0))
+    return np.allclose(first, tile, rtol=ROUNDING, atol=lost, equal_nan=True)
 
 
 def _loop_dependent(tile: Array, lead: int) -> Array:

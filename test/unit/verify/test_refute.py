@@ -12,7 +12,7 @@ import pytest
 from candidates import PROGRAMS, STRUCTURES, build
 
 from prism_mlir.graph import examples
-from prism_mlir.graph.block import TensorType
+from prism_mlir.graph.block import Load, TensorType
 from prism_mlir.graph.dims import dim_classes, shrink
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import InputError, PrismError
@@ -20,7 +20,7 @@ from prism_mlir.graph.evaluate import evaluate_graph
 from prism_mlir.graph.fields import PrimeField
 from prism_mlir.graph.kernel import KernelGraph, LibraryNode, program_types
 from prism_mlir.graph.mapping import Mapping
-from prism_mlir.graph.ops import ADD, DIV, MATMUL, MUL, SUB, constant, transpose, unary
+from prism_mlir.graph.ops import ADD, DIV, MATMUL, MUL, SUB, constant, reduce_max, sum_, transpose, unary
 from prism_mlir.verify.fit import shrink_graph
 from prism_mlir.verify.mutants import mutants
 from prism_mlir.verify.refute import Refuter, trial_sizes
@@ -183,6 +183,24 @@ def test_f64_agreement_stops_a_refutation_by_unknown_functions():
     assert verify(program, [graph])[0].status is Status.UNKNOWN
     cube = library(program, [(MUL, (0, 0)), (MUL, (0, 1))], (2,))
     assert verify(program, [cube])[0].status is Status.REFUTED
+
+
+def test_blocks_that_store_nan_agree():
+    """x * (x * (x/x)) has no value at zero, where x**2 has one; blocks that all find NaN there do not disagree."""
+    program = examples.build_program("squares", {"X": (8, 8)}, [(unary("x**2"), (0,)), (sum_(1), (1,))])
+    nodes = [(Load(0, True), ()), (DIV, (0, 0)), (MUL, (0, 1)), (MUL, (0, 2)), (sum_(1), (3,))]
+    graph = build(program, nodes, Mapping(((-1,),), (-1,), ((-1,),)))
+    found = Refuter(program).refute(graph)
+    assert found is not None and found.reason == "an element differs"
+
+
+def test_blocks_that_differ_by_rounding_agree():
+    """max((X+Y) - X) is Y in every block, whatever part of X it has, up to rounding. (Nobody knows that x**2 is x * x.)"""
+    ops = [(ADD, (0, 1)), (SUB, (2, 0)), (reduce_max(1), (3,))]
+    program = examples.build_program("same", {"X": (8, 12), "Y": (8, 1)}, [*ops, (unary("x**2"), (4,))])
+    nodes = [(Load(0, True), ()), (Load(1, True), ()), *ops, (MUL, (4, 4))]
+    graph = build(program, nodes, Mapping(((1,), (-1,)), (-1, -1), ((-1,),)))
+    assert Refuter(program).refute(graph) is None
 
 
 def test_verdicts_record_seeds_and_sizes_and_are_reproducible():
