@@ -13,7 +13,7 @@ from rich.console import Console
 
 from prism_mlir import __version__
 from prism_mlir.graph.errors import InputError, PrismError
-from prism_mlir.tools import prism_explain, prism_verify, search_options
+from prism_mlir.tools import prism_explain, prism_ptx, prism_verify, search_options
 
 if TYPE_CHECKING:
     from prism_mlir.codegen.compile import CompiledKernel
@@ -154,6 +154,7 @@ class _progress:
 
 prism_explain.register(app)
 prism_verify.register(app)
+prism_ptx.register(app)
 
 
 _INTERRUPTED = "error: interrupted; nothing was written"
@@ -169,6 +170,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(str(error))
     except _UsageError as error:
         return _fail(f"error: {error.format_message()} (see prism --help)")
+    except OSError as error:  # of standard output: files have errors of their own
+        return _fail(f"error: cannot write the output: {error.strerror or error}")
     except (typer.Abort, KeyboardInterrupt):
         return _fail(_INTERRUPTED)
     except typer.Exit as leave:
