@@ -3,7 +3,8 @@
 While all lanes agree the loop is a walk over basic blocks. Where a branch diverges the lanes split into fragments, one a basic
 block, and the fragment that is first in the order of ``cfg`` runs next; fragments that meet are merged. Fragments
 wait at barriers, and
-at warp operations whose warp is not together yet.
+at warp operations whose warp is not together yet. A fragment that polls memory, to wait for what another thread stores, lets the
+others run from time to time.
 """
 
 from __future__ import annotations
@@ -15,9 +16,11 @@ from prism_mlir.runtime.ptx.checks.barrier import Barriers
 from prism_mlir.runtime.ptx.checks.report import Site, report
 from prism_mlir.runtime.ptx.decode import Block, Decoded
 from prism_mlir.runtime.ptx.errors import RuntimeLimit
+from prism_mlir.runtime.ptx.ops.loads import STRONG
 from prism_mlir.runtime.ptx.state import WARP, Mask, State
 
 Lanes = npt.NDArray[np.bool_]
+REST = 64  # turns after which it is forgotten who has polled
 
 
 class Engine:
@@ -33,6 +36,9 @@ class Engine:
         self.held: dict[int, Lanes] = {}
         self.barriers = Barriers(st)
         self.seen: list[list[int]] = [[0, 0] for _ in program.blocks]
+        self.polls = frozenset(i for i, b in enumerate(program.blocks) if any(_polls(s.site) for s in b.steps))
+        self.polled: dict[int, int] = {}
+        self.turn = 0
 
     def run(self) -> None:
         """Run until every lane has exited.
@@ -55,19 +61,22 @@ class Engine:
                 at = following
                 if self.ready:
                     self._add(at, mask)
-                    at = min(self.ready, key=self.rank.__getitem__)
+                    at = self._first()
                     mask = self.ready.pop(at)
         self._count()
 
     # -- one basic block ------------------------------------------------------------------------------------------
 
-    def _block(self, at: int, mask: Mask) -> int | None:
-        """Run block ``at``; returns the block that the same lanes go on with, None when there is none."""
+    def _block(self, at: int, mask: Mask, met: bool = False) -> int | None:
+        """Run block ``at``; returns the block that the same lanes go on with, None when there is none.
+
+        ``met``: the warp operation that the block starts with has been done.
+        """
         if at >= len(self.blocks):
             self._exit(mask)
             return None
         st, block = self.st, self.blocks[at]
-        if block.sync is not None and not mask.dense and not self._together(at, block, mask):
+        if block.sync is not None and not mask.dense and not met and not self._together(at, block, mask):
             return None
         st.steps += len(block.steps)
         if st.steps > self.max_steps:
@@ -79,7 +88,7 @@ class Engine:
         seen = self.seen[at]
         seen[0] += mask.n
         seen[1] += st.n // WARP if mask.dense else mask.warps()
-        for run in block.runs:
+        for run in block.runs[met:]:
             run(st, mask)
         if block.control is None:
             return at + 1
@@ -156,9 +165,21 @@ class Engine:
             if self.st.live_n == 0 or not (self.held or self.barriers.waiting):
                 return None
             raise self._stuck()
-        at = min(self.ready, key=self.rank.__getitem__)
+        at = self._first()
         mask = self.ready.pop(at)
         return at, self.st.mask(mask.lanes)
+
+    def _first(self) -> int:
+        """The block whose fragment runs next: by rank, those that have polled lately after the others, in turn."""
+        if len(self.ready) == 1 or not self.polls:
+            return min(self.ready, key=self.rank.__getitem__)
+        self.turn += 1
+        if self.turn % REST == 0:
+            self.polled.clear()
+        at = min(self.ready, key=lambda at: (self.polled.get(at, 0), self.rank[at]))
+        if at in self.polls:
+            self.polled[at] = self.turn
+        return at
 
     # -- warp operations ------------------------------------------------------------------------------------------
 
@@ -214,6 +235,45 @@ class Engine:
                 if rest.any():
                     self._run_apart(at, complete)
                 return
+        self._meet_apart()
+
+    def _meet_apart(self) -> None:
+        """bar.warp.sync: threads may meet at different instructions that name the same members (PTX ISA, "bar.warp.sync")."""
+        st = self.st
+        places = [at for at in self.held if self.blocks[at].steps[0].site.instruction.mods == ("warp", "sync")]
+        groups: dict[tuple[int, int], Lanes] = {}
+        for at in places:
+            words = st.spread(st.regs[self._member(at)])
+            for lane in np.flatnonzero(self.held[at]).tolist():
+                groups.setdefault((lane // WARP, int(words[lane])), np.zeros(st.n, dtype=np.bool_))[lane] = True
+        for (warp, word), lanes in groups.items():
+            span = slice(warp * WARP, (warp + 1) * WARP)
+            named = (word >> np.arange(WARP) & 1 != 0) & st.live[span]
+            if (named & ~lanes[span]).any():
+                continue
+            if st.checks.race:
+                st.clock.meet(warp // st.warps_per_block, st.lane_thread[lanes])
+            for at in places:
+                ours = lanes & self.held.get(at, lanes & False)
+                if ours.any():
+                    self._take(at, ours)
+                    mask = st.mask(ours)
+                    following = self._block(at, mask, met=True)
+                    if following is not None:
+                        self._add(following, mask)
+
+    def _member(self, at: int) -> int:
+        slot = self.blocks[at].sync
+        assert slot is not None
+        return slot
+
+    def _take(self, at: int, lanes: Lanes) -> None:
+        """Take lanes out of those that are held at a block."""
+        rest = self.held[at] & ~lanes
+        if rest.any():
+            self.held[at] = rest
+        else:
+            del self.held[at]
 
     def _run_apart(self, at: int, complete: Lanes) -> None:
         """Run block ``at`` for complete warps while others stay held at the same place."""
@@ -287,3 +347,9 @@ class Engine:
             counters.thread_instructions += threads * len(block.steps)
             for step in block.steps:
                 counters.warp_instructions[step.klass] = counters.warp_instructions.get(step.klass, 0) + warps
+
+
+def _polls(site: Site) -> bool:
+    """Whether an instruction may read, again and again, what another thread will store."""
+    opcode, mods = site.instruction.opcode, site.instruction.mods
+    return opcode in ("atom", "mbarrier", "nanosleep") or (opcode == "ld" and any(m in STRONG for m in mods))

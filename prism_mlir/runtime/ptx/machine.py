@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from prism_mlir.runtime.ptx.checks import Checks
 from prism_mlir.runtime.ptx.checks.cross_block import MAX_BLOCKS, BlockShadow
-from prism_mlir.runtime.ptx.checks.race import SharedShadow, SyncClock
+from prism_mlir.runtime.ptx.checks.order import SyncClock
+from prism_mlir.runtime.ptx.checks.race import SharedShadow
 from prism_mlir.runtime.ptx.counters import Counters
 from prism_mlir.runtime.ptx.decode import Decoded, decode
 from prism_mlir.runtime.ptx.engine import Engine

@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from prism_mlir.runtime.ptx.checks.cross_block import BlockShadow
 from prism_mlir.runtime.ptx.checks.memory import address_error, alignment_error, unwritten_error
+from prism_mlir.runtime.ptx.checks.order import Order
 from prism_mlir.runtime.ptx.checks.race import SharedShadow, expand
 from prism_mlir.runtime.ptx.checks.report import Site
 from prism_mlir.runtime.ptx.state import State
@@ -119,7 +120,9 @@ class GlobalMemory:
             return f"0x{address & (2**64 - 1):x} (no buffer)"
         return f"{buffer.name}{address - buffer.base:+d} of {buffer.size} bytes"
 
-    def load(self, st: State, site: Site, at: Index, lane: Index | None, width: int, strong: bool = False) -> Array:
+    def load(
+        self, st: State, site: Site, at: Index, lane: Index | None, width: int, strong: Order = Order.WEAK
+    ) -> Array:
         """``width`` bytes a lane from global addresses ``at``, as one array of cells of that width."""
         low, high = int(at.min()), int(at.max())
         buffer = self.find(low)
@@ -133,11 +136,11 @@ class GlobalMemory:
             if offset.shape[0] == 1 and lane is None:
                 offset = np.broadcast_to(offset, (st.n,))
             cells, owner = _cells(offset, lane, width, shadow.cell_bytes)
-            shadow.read(st, site, cells, owner, strong)
+            shadow.read(st, site, cells, owner, bool(strong))
         return buffer.bytes.get(offset, width)
 
     def store(
-        self, st: State, site: Site, at: Index, lane: Index | None, width: int, raw: Array, strong: bool = False
+        self, st: State, site: Site, at: Index, lane: Index | None, width: int, raw: Array, strong: Order = Order.WEAK
     ) -> None:
         """Store ``raw[i]`` at ``at[i]``; of lanes that name one address the last wins."""
         low, high = int(at.min()), int(at.max())
@@ -152,7 +155,7 @@ class GlobalMemory:
             buffer.shadow = BlockShadow(buffer, 1, poisoned=False)
         if buffer.shadow is not None:
             cells, owner = _cells(offset, lane, width, buffer.shadow.cell_bytes)
-            buffer.shadow.write(st, site, cells, owner, strong)
+            buffer.shadow.write(st, site, cells, owner, bool(strong))
         buffer.bytes.put(offset, width, raw)
 
     def _inside(self, at: Index, width: int) -> npt.NDArray[np.bool_]:
@@ -161,7 +164,7 @@ class GlobalMemory:
             inside |= (at >= buffer.base) & (at <= buffer.base + buffer.size - width)
         return inside
 
-    def _load_apart(self, st: State, site: Site, at: Index, lane: Index | None, width: int, strong: bool) -> Array:
+    def _load_apart(self, st: State, site: Site, at: Index, lane: Index | None, width: int, strong: Order) -> Array:
         """Lanes that read different buffers, or outside of all."""
         inside = self._inside(at, width)
         if st.checks.bounds and not inside.all():
@@ -174,7 +177,7 @@ class GlobalMemory:
         return raw
 
     def _store_apart(
-        self, st: State, site: Site, at: Index, lane: Index | None, width: int, raw: Array, strong: bool
+        self, st: State, site: Site, at: Index, lane: Index | None, width: int, raw: Array, strong: Order
     ) -> None:
         inside = self._inside(at, width)
         for buffer in self.buffers:
@@ -252,7 +255,9 @@ class Arena:
             raise alignment_error(st, site, at, lane, width, self.name)
         return (self.base if lane is None else self.base[lane]) + at, lane, None
 
-    def load(self, st: State, site: Site, at: Index, lane: Index | None, width: int, strong: bool = False) -> Array:
+    def load(
+        self, st: State, site: Site, at: Index, lane: Index | None, width: int, strong: Order = Order.WEAK
+    ) -> Array:
         """``width`` bytes a lane from addresses ``at`` of the state space."""
         total = st.n if lane is None else at.shape[0]
         position, lane, inside = self.place(st, site, at, lane, width)
@@ -273,7 +278,7 @@ class Arena:
         return whole
 
     def store(
-        self, st: State, site: Site, at: Index, lane: Index | None, width: int, raw: Array, strong: bool = False
+        self, st: State, site: Site, at: Index, lane: Index | None, width: int, raw: Array, strong: Order = Order.WEAK
     ) -> None:
         """Store ``raw[i]`` at ``at[i]``."""
         position, lane, inside = self.place(st, site, at, lane, width)

@@ -16,7 +16,7 @@ from prism_mlir.runtime.ptx.types import Array
 
 if TYPE_CHECKING:
     from prism_mlir.runtime.ptx.checks import Checks
-    from prism_mlir.runtime.ptx.checks.race import SyncClock
+    from prism_mlir.runtime.ptx.checks.order import SyncClock
     from prism_mlir.runtime.ptx.counters import Counters
     from prism_mlir.runtime.ptx.memory import Arena, AsyncQueue, GlobalMemory
 

@@ -1,8 +1,13 @@
 """Barriers: who has arrived, when a barrier is complete, and what is wrong when it never will be.
 
-A barrier without a count waits for every live thread of its block; threads that have exited do not count. With a
-count it waits for that
-many threads, counted in whole warps. Threads of one warp must arrive at an aligned barrier by the same instruction.
+By the PTX ISA ("bar, barrier", "exit"):
+
+- A barrier without a count waits for every thread of its block that has not exited; with a count it waits for that many threads,
+  counted in whole warps. A warp counts when all of its threads that have not exited have arrived.
+- When threads exit, barriers that wait for nobody else are complete.
+- Threads of one warp must arrive at an aligned barrier by the same instruction; different warps may use different ones.
+- Numbers are 0 to 15, counts are positive multiples of 32, and all that meet must name the same count.
+- Nobody may arrive again at a barrier that is not complete, and ``red`` does not mix with ``sync`` and ``arrive``.
 """
 
 from __future__ import annotations
@@ -17,6 +22,7 @@ from prism_mlir.runtime.ptx.errors import CheckError
 from prism_mlir.runtime.ptx.state import WARP, State
 from prism_mlir.runtime.ptx.table import Control
 
+BARRIERS = 16
 Lanes = npt.NDArray[np.bool_]
 
 
@@ -48,6 +54,8 @@ class Barriers:
         """Threads ``lanes`` reach a barrier."""
         number = st.spread(st.regs[control.slot]).astype(np.int64)
         count = None if control.count is None else st.spread(st.regs[control.count]).astype(np.int64)
+        if st.checks.barrier:
+            self._check_arrival(st, site, lanes, number, count)
         time = st.clock.tick() if control.mode == "arrive" else st.clock.time + 1
         for arrival in self.waiting:
             if arrival.site.pc == site.pc and not (arrival.lanes & lanes).any():
@@ -73,10 +81,13 @@ class Barriers:
             met = np.zeros(self._n, dtype=np.bool_)
             for _, lanes in parts:
                 met |= lanes
-            if not self._complete(st, block, met, parts):
+            if st.checks.barrier:
+                self._check_forms(st, parts)
+            whole = self._complete(st, block, met, parts)
+            if whole is None:
                 continue
             self._check_aligned(st, parts)
-            self._pass(st, block, met, parts, released)
+            self._pass(st, block, whole, [(a, lanes & whole) for a, lanes in parts], released)
         self.waiting = [a for a in self.waiting if a.lanes.any()]
         return released
 
@@ -112,15 +123,66 @@ class Barriers:
         return keys
 
     @staticmethod
-    def _complete(st: State, block: int, met: Lanes, parts: list[tuple[Arrival, Lanes]]) -> bool:
-        counts = [a.count for a, _ in parts if a.count is not None]
-        if not counts:
-            return bool((met == (st.live & (st.lane_block == block)))[st.lane_block == block].all())
-        wanted = int(counts[0][np.flatnonzero(parts[0][1])[0]])
+    def _complete(st: State, block: int, met: Lanes, parts: list[tuple[Arrival, Lanes]]) -> Lanes | None:
+        """The threads that pass, None while the barrier waits for others."""
+        counted = [(a.count, lanes) for a, lanes in parts if a.count is not None]
+        if len(counted) < len(parts):
+            everyone = st.live & (st.lane_block == block)
+            return met if (met == everyone).all() else None
+        count, lanes = counted[0]
+        wanted = int(count[np.flatnonzero(lanes)[0]])
         per_warp = met.reshape(-1, WARP)
-        live = st.live.reshape(-1, WARP)
-        whole = per_warp.any(axis=1) & (per_warp | ~live).all(axis=1)
-        return int(np.count_nonzero(whole)) * WARP >= wanted
+        whole = per_warp.any(axis=1) & (per_warp | ~st.live.reshape(-1, WARP)).all(axis=1)
+        arrived = int(np.count_nonzero(whole)) * WARP
+        if arrived < wanted:
+            return None
+        if arrived > wanted and st.checks.barrier:
+            raise _mismatch(st, parts, f"{arrived} threads arrive at a barrier that waits for {wanted}")
+        return met & np.repeat(whole, WARP)
+
+    @staticmethod
+    def _check_forms(st: State, parts: list[tuple[Arrival, Lanes]]) -> None:
+        """What meets at one barrier names one count, and is all ``red`` or none."""
+        if len({a.control.mode == "red" for a, _ in parts}) > 1:
+            raise _mismatch(st, parts, "bar.red meets other barrier instructions at one barrier")
+        counts: set[int] = set()
+        for a, lanes in parts:
+            counts.update([st.padded] if a.count is None else np.unique(a.count[lanes]).tolist())
+        if len(counts) > 1:
+            named = " and ".join(map(str, sorted(counts)))
+            raise _mismatch(st, parts, f"threads at one barrier disagree about how many it waits for: {named}")
+
+    def _check_arrival(
+        self,
+        st: State,
+        site: Site,
+        lanes: Lanes,
+        number: npt.NDArray[np.int64],
+        count: npt.NDArray[np.int64] | None,
+    ) -> None:
+        def refuse(bad: Lanes, message: str, hint: str) -> None:
+            found = np.flatnonzero(bad)
+            if found.size:
+                lane = int(found[0])
+                text = message.format(number=number[lane], count=0 if count is None else count[lane])
+                raise report(st, "barrier", site, text, lanes=[lane], total=int(found.size), hint=hint)
+
+        refuse(
+            lanes & (number >= BARRIERS), "there is no barrier {number}", f"a block has barriers 0 to {BARRIERS - 1}"
+        )
+        if count is not None:
+            wrong = lanes & ((count <= 0) | (count % WARP != 0))
+            refuse(
+                wrong,
+                "a barrier cannot wait for {count} threads",
+                f"name a positive multiple of {WARP}: whole warps arrive",
+            )
+        for a in self.waiting:  # threads that wait cannot get here; these only arrived
+            again = lanes & a.lanes & (a.number == number)
+            message = (
+                f"arrives at barrier {{number}} again before it is complete (arrived at line {a.site.location.line})"
+            )
+            refuse(again, message, "first wait at another barrier until the others have passed this one")
 
     @staticmethod
     def _check_aligned(st: State, parts: list[tuple[Arrival, Lanes]]) -> None:
@@ -207,3 +269,17 @@ class Barriers:
             if a.lanes[lane]:
                 return str(a.site.location.line)
         return str(elsewhere[lane].location.line) if lane in elsewhere else ""
+
+
+def _mismatch(st: State, parts: list[tuple[Arrival, Lanes]], message: str) -> CheckError:
+    """Threads of one barrier do not belong together: the first of the first and of the last instruction are named."""
+    ends = [parts[0], parts[-1]] if len(parts) > 1 else parts
+    sites = " and ".join(f"line {a.site.location.line}" for a, _ in ends)
+    return report(
+        st,
+        "barrier",
+        ends[-1][0].site,
+        f"{message} (at {sites})",
+        lanes=[int(np.flatnonzero(lanes)[0]) for _, lanes in ends],
+        hint="use one barrier number for one group of threads, and name how many it has",
+    )

@@ -3,11 +3,9 @@
 A cell is the narrowest access that the kernel makes to shared memory, so that every access covers whole cells. A cell remembers
 its last writer (``w``) and two readers (``r1``, the latest, and ``r2``, one of another thread, of another warp if there is any),
 each as a stamp ``time << 32 | pc << 11 | atomic << 10 | thread``. Two readers suffice: when a cell has been read by two
-threads since the last barrier, one of the two is not the writer.
-
-Time advances at every synchronisation. ``SyncClock.known[block, w1, w2]`` is the time before which everything warp ``w2`` did
-happens before whatever warp ``w1`` does now: a block barrier sets all of it, a warp barrier its diagonal, a named barrier
-of some warps joins their rows. Two accesses of different threads are ordered when the earlier one's time is below that.
+threads since the last barrier, one of the two is not the writer. Atomic writes do not race with each other, so of these, too,
+two are remembered: ``w`` and ``w2``. Which accesses are ordered, ``order`` knows. (Where more than two warps synchronise in
+pairs, a third reader may be forgotten.)
 """
 
 from __future__ import annotations
@@ -17,75 +15,15 @@ from collections.abc import Callable
 import numpy as np
 import numpy.typing as npt
 
+from prism_mlir.runtime.ptx.checks.order import THREAD, Order
 from prism_mlir.runtime.ptx.checks.report import Site, report
 from prism_mlir.runtime.ptx.state import State
 from prism_mlir.runtime.ptx.types import Array
 
-TIME_SHIFT = 32
 PC_SHIFT = 11
 ATOMIC = 1 << 10
-THREAD = ATOMIC - 1
 Index = npt.NDArray[np.int64]
 Kept = Callable[[Index], npt.NDArray[np.bool_]]
-
-
-class SyncClock:
-    """The time of the batch, and what each warp knows of the others."""
-
-    def __init__(self, st: State) -> None:
-        w = st.warps_per_block
-        self.time = 1
-        self.known = np.zeros((st.blocks, w, w), dtype=np.int64)
-        self.floor = 0
-        self._threads = st.lane_thread
-        self.stamps = self._threads + (1 << TIME_SHIFT)
-
-    def tick(self) -> int:
-        self.time += 1
-        self.stamps = self._threads + (self.time << TIME_SHIFT)
-        return self.time
-
-    @property
-    def floor_stamp(self) -> int:
-        """Stamps below this are ordered before everything that any lane does now."""
-        return self.floor << TIME_SHIFT
-
-    def block_barrier(self, blocks: npt.NDArray[np.intp] | None) -> None:
-        """All threads of ``blocks`` (None: of every block) have met."""
-        self.tick()
-        if blocks is None:
-            self.known[:] = self.time
-            self.floor = self.time
-        else:
-            self.known[blocks] = self.time
-            self.floor = int(self.known.min())
-
-    def warp_barrier(self, blocks: npt.NDArray[np.int64], warps: npt.NDArray[np.int64]) -> None:
-        """The threads of each named warp have met one another."""
-        self.tick()
-        self.known[blocks, warps, warps] = self.time
-
-    def named_barrier(self, block: int, waiting: npt.NDArray[np.int64], arrived: dict[int, int]) -> None:
-        """Some warps of one block have met: those that wait know what any of them knew, and what each did before it came.
-
-        ``arrived``: warps that only arrived and went on, with the time when they did.
-        """
-        self.tick()
-        every = np.union1d(waiting, np.array(list(arrived), dtype=np.int64)).astype(np.int64)
-        rows = self.known[block, every].max(axis=0)
-        rows[waiting] = self.time
-        for warp, time in arrived.items():
-            rows[warp] = max(int(rows[warp]), time)
-        self.known[block, waiting] = np.maximum(self.known[block, waiting], rows)
-
-    def unordered(self, st: State, stamps: Index, lanes: Index) -> npt.NDArray[np.bool_]:
-        """Which of the earlier accesses ``stamps`` are concurrent with lanes ``lanes`` now."""
-        thread = stamps & THREAD
-        known = self.known[st.lane_block[lanes], st.lane_warp[lanes], thread // 32]
-        free: npt.NDArray[np.bool_] = (
-            (thread != st.lane_thread[lanes]) & ((stamps >> TIME_SHIFT) >= known) & (stamps > 0)
-        )
-        return free
 
 
 class SharedShadow:
@@ -95,11 +33,13 @@ class SharedShadow:
         self.w = np.zeros(cells, dtype=np.int64)
         self.r1 = np.zeros(cells, dtype=np.int64)
         self.r2 = np.zeros(cells, dtype=np.int64)
+        self.w2: Index | None = None
+        self.mixed = False  # whether there have been strong reads
         self.sites = sites
 
     # ``cell`` and ``lane`` have one shape; ``name`` turns a cell's position in them into "buffer+offset".
 
-    def read(self, st: State, site: Site, cell: Index, lane: Index | None, atomic: bool = False) -> None:
+    def read(self, st: State, site: Site, cell: Index, lane: Index | None, order: Order = Order.WEAK) -> None:
         """A load of ``cell[i]`` by ``lane[i]`` (None: lane i)."""
         w = self.w.take(cell, mode="wrap")
         if int(w.min()) <= 0:
@@ -107,21 +47,38 @@ class SharedShadow:
         if not st.checks.race:
             return
         if int(w.max()) >= st.clock.floor_stamp:
-            self._race(st, site, w, cell, lane, atomic, "reads", "wrote")
-        self._remember_reader(st, site, cell, lane, atomic)
+            self._race(st, site, w, cell, lane, bool(order), "reads", "wrote")
+        if self.w2 is not None:
+            self._race(st, site, self.w2.take(cell, mode="wrap"), cell, lane, bool(order), "reads", "wrote")
+        self.mixed |= bool(order)
+        self._remember_reader(st, site, cell, lane, bool(order))
+        if order:
+            st.clock.observe(cell, self._lanes(cell, lane), order)
 
     def write(
-        self, st: State, site: Site, cell: Index, lane: Index | None, atomic: bool = False, kept: Kept | None = None
+        self,
+        st: State,
+        site: Site,
+        cell: Index,
+        lane: Index | None,
+        order: Order = Order.WEAK,
+        kept: Kept | None = None,
     ) -> None:
         """A store to ``cell[i]`` by ``lane[i]``; ``kept`` tells whether memory now holds what the access ``i`` wrote.
 
         Threads of a block may store one value to one place in one instruction: which of them does it makes no difference, and
         compilers write what several threads hold so. As their stores are not ordered, a later access still races with each.
         """
-        self.check_write(st, site, cell, lane, atomic)
-        stamp = self._stamp(st, site, lane, atomic)
+        self.check_write(st, site, cell, lane, bool(order))
+        stamp = self._stamp(st, site, lane, bool(order))
+        old = self.w.take(cell, mode="wrap") if order else stamp
         self.w[cell] = stamp
-        if st.checks.race and not atomic:
+        if not st.checks.race:
+            return
+        if order:
+            self._remember_writers(st, cell, old, stamp)
+            st.clock.publish(cell, self._lanes(cell, lane), order)
+        else:
             self._double_write(st, site, cell, lane, stamp, kept)
 
     def check_write(self, st: State, site: Site, cell: Index, lane: Index | None, atomic: bool = False) -> None:
@@ -134,6 +91,8 @@ class SharedShadow:
         floor = st.clock.floor_stamp
         if int(w.max()) >= floor:
             self._race(st, site, w, cell, lane, atomic, "writes", "wrote")
+        if self.w2 is not None:
+            self._race(st, site, self.w2.take(cell, mode="wrap"), cell, lane, atomic, "writes", "wrote")
         r1 = self.r1.take(cell, mode="wrap")
         if int(r1.max()) >= floor:
             self._race(st, site, r1, cell, lane, atomic, "writes", "read")
@@ -159,6 +118,20 @@ class SharedShadow:
         stamps = st.clock.stamps if lane is None else st.clock.stamps[lane]
         return stamps + ((site.pc << PC_SHIFT) | (ATOMIC if atomic else 0))
 
+    def _remember_writers(self, st: State, cell: Index, old: Index, stamp: Index) -> None:
+        """Keep a writer that strong writes replace, or that loses against another one in the same instruction: if it is
+        another thread, or if it was a weak write, which races with the strong ones of other threads.
+        """
+        winner = self.w.take(cell, mode="wrap")
+        for earlier in (old, stamp):
+            other = (earlier >= st.clock.floor_stamp) & (
+                ((earlier & THREAD) != (winner & THREAD)) | ((earlier & ATOMIC) == 0)
+            )
+            if other.any():
+                if self.w2 is None:
+                    self.w2 = np.zeros_like(self.w)
+                self.w2[cell[other]] = earlier[other]
+
     def _remember_reader(self, st: State, site: Site, cell: Index, lane: Index | None, atomic: bool) -> None:
         stamp = self._stamp(st, site, lane, atomic)
         old = self.r1.take(cell, mode="wrap")
@@ -168,17 +141,30 @@ class SharedShadow:
         lost = seen != stamp
         if not fresh and not lost.any():
             return
+        if atomic and fresh:
+            self._remember_weak_read(st, cell, old, seen)
         candidates = [(stamp[lost], seen[lost], cell[lost])]
         if fresh:
             older = self.r2.take(cell, mode="wrap")
             candidates = [(older, seen, cell), (old, seen, cell), *candidates]
         floor = st.clock.floor_stamp
-        for other_warp in (False, True):
-            for reader, winner, where in candidates:
-                a, b = reader & THREAD, winner & THREAD
-                pick = (reader >= floor) & (a != b) & ((a // 32 != b // 32) == other_warp)
-                if pick.any():
-                    self.r2[where[pick]] = reader[pick]
+        # The most useful one comes last: a weak one, since it races with strong writes, too, and one of another warp.
+        for strength in (ATOMIC, 0) if self.mixed else (None,):
+            for other_warp in (False, True):
+                for reader, winner, where in candidates:
+                    a, b = reader & THREAD, winner & THREAD
+                    pick = (reader >= floor) & (a != b) & ((a // 32 != b // 32) == other_warp)
+                    if strength is not None:
+                        pick &= (reader & ATOMIC) == strength
+                    if pick.any():
+                        self.r2[where[pick]] = reader[pick]
+
+    def _remember_weak_read(self, st: State, cell: Index, old: Index, seen: Index) -> None:
+        """A strong read of the same thread follows a weak one, which races with the strong writes of other threads."""
+        floor = st.clock.floor_stamp
+        weak = (old >= floor) & ((old & ATOMIC) == 0) & ((old & THREAD) == (seen & THREAD))
+        weak &= self.r2.take(cell, mode="wrap") < floor
+        self.r2[cell[weak]] = old[weak]
 
     def _not_ready(self, st: State, site: Site, w: Index, cell: Index, lane: Index | None, writing: bool) -> None:
         pending = np.flatnonzero(w < 0)
@@ -215,7 +201,7 @@ class SharedShadow:
     def _race(
         self, st: State, site: Site, stamps: Index, cell: Index, lane: Index | None, atomic: bool, now: str, then: str
     ) -> None:
-        lanes = np.arange(cell.shape[0]) if lane is None else lane
+        lanes = self._lanes(cell, lane)
         bad = st.clock.unordered(st, stamps, lanes)
         if atomic:
             bad &= (stamps & ATOMIC) == 0
@@ -235,7 +221,7 @@ class SharedShadow:
             lanes=[int(lanes[i]), self._lane_of(st, lane, i, stamp & THREAD)],
             address=st.shared.name_cell(int(cell[i])),
             total=2 if found.size == 1 else int(found.size),
-            hint="put a bar.sync between the two accesses",
+            hint="put a bar.sync between the two accesses (or bar.warp.sync in one warp, or release and acquire)",
         )
 
     def _double_write(
@@ -262,6 +248,10 @@ class SharedShadow:
             address=st.shared.name_cell(int(cell[i])),
             hint="let one thread write, with a predicate",
         )
+
+    @staticmethod
+    def _lanes(cell: Index, lane: Index | None) -> Index:
+        return np.arange(cell.shape[0]) if lane is None else lane
 
     @staticmethod
     def _lane(lane: Index | None, i: int) -> int:

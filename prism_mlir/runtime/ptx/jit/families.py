@@ -61,6 +61,8 @@ def _count(k: WarpKernel, key: tuple[int, str], bits: ir.Value) -> None:
 def ld(k: WarpKernel, step: Step) -> bool:
     ctx = k.context
     f = form(ctx)
+    if f.strong:  # in a loop it waits for a warp whose turn never comes
+        raise CannotCompile("may wait for what another thread stores")
     target = ctx.operands[0]
     items = target.items if isinstance(target, Vec) else (target,)
     slot, offset = address(ctx, ctx.operands[1])
@@ -216,6 +218,11 @@ def bar(k: WarpKernel, step: Step) -> bool:
     return False
 
 
+def fence(k: WarpKernel, step: Step) -> bool:
+    """Every access is performed where it stands."""
+    return False
+
+
 def trap(k: WarpKernel, step: Step) -> bool:
     bits = k.active(step)
     some = k.b.icmp_unsigned("!=", bits, i32(0))
@@ -234,6 +241,8 @@ FAMILIES: dict[str, Family] = {
     "cp": cp,
     "bar": bar,
     "barrier": bar,
+    "fence": fence,
+    "membar": fence,
     "trap": trap,
     "shfl": shfl,
     "vote": vote,

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
+from prism_mlir.runtime.ptx.checks.report import Site, report
 from prism_mlir.runtime.ptx.memory import CELL
 from prism_mlir.runtime.ptx.ops.loads import address, addresses, pick
 from prism_mlir.runtime.ptx.program import IntImm, Not, Reg
 from prism_mlir.runtime.ptx.state import Mask, State
 from prism_mlir.runtime.ptx.table import Access, Context, Made, op
-from prism_mlir.runtime.ptx.types import SCALARS
+from prism_mlir.runtime.ptx.types import SCALARS, Array
 
 _HINTS = ("L2::64B", "L2::128B", "L2::256B", "L2::cache_hint")
 
@@ -55,6 +56,8 @@ def _copy(ctx: Context) -> Made:
     size, ignore, negated = -1, -1, False
     if len(operands) == 4:
         last = operands[3]
+        if isinstance(last, IntImm) and not 0 <= last.value <= width:
+            raise ctx.fail(f"the source size must be 0 to {width} bytes")
         is_predicate = isinstance(last, Not) or (
             isinstance(last, Reg) and ctx.layout.scalars[ctx.register(last.name)].kind == "p"
         )
@@ -75,6 +78,7 @@ def _copy(ctx: Context) -> Made:
         else:
             if size >= 0:
                 valid = np.broadcast_to(pick(st.regs[size], mask), (n,)).astype(np.int64)
+                _check_size(st, site, valid, lane, width)
             else:
                 skip = np.broadcast_to(pick(st.regs[ignore], mask), (n,)) != negated
                 valid = np.where(skip, 0, width)
@@ -85,7 +89,23 @@ def _copy(ctx: Context) -> Made:
     return Made(run, "cp.async", access=Access("shared", width, to, False, True), copies=True)
 
 
-def _partial(st: State, site, at, lane, width: int, valid):  # type: ignore[no-untyped-def]
+def _check_size(st: State, site: Site, valid: Array, lane: Array | None, width: int) -> None:
+    """A source size above the copy's is undefined (PTX ISA, "cp.async")."""
+    wrong = np.flatnonzero(valid > width)
+    if wrong.size and st.checks.async_copy:
+        first = int(wrong[0])
+        raise report(
+            st,
+            "async_copy",
+            site,
+            f"the source has {int(valid[first])} bytes, more than the {width} that are copied",
+            lanes=[first if lane is None else int(lane[first])],
+            total=int(wrong.size),
+            hint="limit the source size to the size of the copy; 0 fills with zeros",
+        )
+
+
+def _partial(st: State, site: Site, at: Array, lane: Array | None, width: int, valid: Array) -> Array:
     """The first ``valid`` bytes of each source, the rest zeros; a source of no bytes is not touched."""
     raw = np.zeros((at.shape[0], width), dtype=np.uint8)
     lanes = np.arange(st.n) if lane is None else lane

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
+from prism_mlir.runtime.ptx.checks.order import Order
 from prism_mlir.runtime.ptx.numerics import bf16_to_f32, f32_to_bf16
 from prism_mlir.runtime.ptx.ops.bits import U32
 from prism_mlir.runtime.ptx.ops.loads import (
@@ -22,23 +23,27 @@ from prism_mlir.runtime.ptx.state import Mask, State
 from prism_mlir.runtime.ptx.table import Access, Context, Made, op
 from prism_mlir.runtime.ptx.types import Array, Scalar
 
-_OPS = ("add", "exch", "cas", "min", "max", "inc", "dec", "and", "or", "xor")
+OPS = ("add", "exch", "cas", "min", "max", "inc", "dec", "and", "or", "xor")
 Combine = Callable[..., Array]
 
 
 @op("atom", "red")
 def atom(ctx: Context) -> Made:
-    mods = [m for m in ctx.mods if m not in STRONG and m not in SCOPES and m not in ("acq_rel", "noftz")]
+    orders = [STRONG[m] for m in ctx.mods if m in ("relaxed", "acquire", "release", "acq_rel")]
+    order = (orders[0] if orders else Order.STRONG) | Order.RMW
+    mods = [m for m in ctx.mods if m not in ("relaxed", "acquire", "release", "acq_rel", "noftz", *SCOPES)]
     space = ""
     if mods and mods[0].split("::")[0] in ("global", "shared"):
         space = mods.pop(0).split("::")[0]
     hint = "L2::cache_hint" in mods
     mods = [m for m in mods if m != "L2::cache_hint"]
+    if len(orders) > 1:
+        raise ctx.unknown()
     returns = ctx.instruction.opcode == "atom"
-    if len(mods) != 2 or mods[0] not in _OPS or (mods[0] in ("exch", "cas") and not returns):
+    if len(mods) != 2 or mods[0] not in OPS or (mods[0] in ("exch", "cas") and not returns):
         raise ctx.unknown()
     name, scalar = mods[0], ctx.scalar(mods[1])
-    combine = _combine(ctx, name, scalar)
+    combine = combination(ctx, name, scalar)
     sources = 2 if name == "cas" else 1
     ctx.count(returns + 1 + sources + hint)
     slot, offset = address(ctx, ctx.operands[int(returns)])
@@ -59,14 +64,14 @@ def atom(ctx: Context) -> Made:
         for turn in _turns(owner):
             args = [v[turn] for v in values]
             if space == "shared":
-                before = st.shared.load(st, site, at[turn], lanes[turn], width, True)
-                st.shared.store(st, site, at[turn], lanes[turn], width, combine(before, *args), True)
+                before = st.shared.load(st, site, at[turn], lanes[turn], width, order)
+                st.shared.store(st, site, at[turn], lanes[turn], width, combine(before, *args), order)
             elif space == "global":
-                before = st.memory.load(st, site, at[turn], lanes[turn], width, True)
-                st.memory.store(st, site, at[turn], lanes[turn], width, combine(before, *args), True)
+                before = st.memory.load(st, site, at[turn], lanes[turn], width, order)
+                st.memory.store(st, site, at[turn], lanes[turn], width, combine(before, *args), order)
             else:
-                before = generic_load(st, site, at[turn], lanes[turn], width, True)
-                generic_store(st, site, at[turn], lanes[turn], width, combine(before, *args), True)
+                before = generic_load(st, site, at[turn], lanes[turn], width, order)
+                generic_store(st, site, at[turn], lanes[turn], width, combine(before, *args), order)
             old[turn] = before
         if returns:
             spread_out(st, mask, d, old)
@@ -85,7 +90,7 @@ def _turns(owner: Array) -> list[Array]:
     return [np.flatnonzero(turn == t) for t in range(int(turn.max()) + 1)]
 
 
-def _combine(ctx: Context, name: str, scalar: Scalar) -> Combine:
+def combination(ctx: Context, name: str, scalar: Scalar) -> Combine:
     """New value from the old one and the operands, all as bits."""
     storage, value = scalar.storage, scalar.value
     if name == "cas":
@@ -107,7 +112,7 @@ def _combine(ctx: Context, name: str, scalar: Scalar) -> Combine:
     if name == "add" and scalar.kind in ("bf", "bfx2"):
         return lambda old, b: _bf16_add(old, b)
     if name == "add" and scalar.name == "f16x2":
-        return lambda old, b: (old.view(np.float16) + np.ascontiguousarray(b).view(np.float16)).view(np.uint32)
+        return lambda old, b: (old.view(np.float16) + b.view(np.float16)).view(np.uint32)
     if name == "add" and scalar.kind in ("u", "s", "f"):
         return lambda old, b: (old.view(value) + b.view(value)).view(storage)
     if name in ("min", "max") and scalar.kind in ("u", "s"):
@@ -117,5 +122,5 @@ def _combine(ctx: Context, name: str, scalar: Scalar) -> Combine:
 
 
 def _bf16_add(old: Array, b: Array) -> Array:
-    x, y = (bf16_to_f32(np.ascontiguousarray(v).view(np.uint16)) for v in (old, b))
+    x, y = (bf16_to_f32(v.view(np.uint16)) for v in (old, b))
     return f32_to_bf16(x + y).view(old.dtype)

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from prism_mlir.runtime.ptx.checks.barrier import BARRIERS
 from prism_mlir.runtime.ptx.errors import TrapError
-from prism_mlir.runtime.ptx.program import Sym
-from prism_mlir.runtime.ptx.state import Mask, State
+from prism_mlir.runtime.ptx.ops.warp import check_members, rows
+from prism_mlir.runtime.ptx.program import IntImm, Operand, Sym
+from prism_mlir.runtime.ptx.state import WARP, Mask, State
 from prism_mlir.runtime.ptx.table import PRED, Context, Control, Made, assign, op
 from prism_mlir.runtime.ptx.types import SCALARS
 
 U32 = SCALARS["u32"]
+_PROXIES = (("alias",), ("async",), ("async", "global"), ("async", "shared::cta"), ("async", "shared::cluster"))
 
 
 @op("bra")
@@ -72,20 +76,43 @@ def bar(ctx: Context) -> Made:
     if mods not in (("sync",), ("arrive",)):
         raise ctx.unknown()
     ctx.count(1, 2)
-    slot = ctx.src(ctx.operands[0], U32)
-    count = ctx.src(ctx.operands[1], U32) if len(ctx.operands) == 2 else None
+    slot, count = _barrier_operands(ctx, ctx.operands)
     if mods == ("arrive",) and count is None:
         raise ctx.fail("an arrival needs a thread count")
     return Made(None, "barrier", control=Control("barrier", (), slot, count, mods[0], aligned))
 
 
+def _barrier_operands(ctx: Context, operands: Sequence[Operand]) -> tuple[int, int | None]:
+    """The slots of a barrier's number and, if there is one, of its thread count; literals are checked here."""
+    number, *rest = operands
+    if isinstance(number, IntImm) and not 0 <= number.value < BARRIERS:
+        raise ctx.fail(f"a block has barriers 0 to {BARRIERS - 1}")
+    if rest and isinstance(rest[0], IntImm) and (rest[0].value <= 0 or rest[0].value % WARP):
+        raise ctx.fail(f"the thread count of a barrier must be a positive multiple of {WARP}")
+    return ctx.src(number, U32), ctx.src(rest[0], U32) if rest else None
+
+
 def _warp_sync(ctx: Context) -> Made:
+    """Orders what the named threads did before it; those of a warp that has been named whole all at once."""
     ctx.count(1)
     member = ctx.src(ctx.operands[0], SCALARS["b32"])
+    site = ctx.site
 
     def run(st: State, mask: Mask) -> None:
-        warps = np.unique(np.flatnonzero(mask.lanes) // 32)
-        st.clock.warp_barrier(warps // st.warps_per_block, warps % st.warps_per_block)
+        check_members(st, mask, site, member)
+        if not st.checks.race:
+            return
+        active, live = mask.lanes.reshape(-1, WARP), st.live.reshape(-1, WARP)
+        words = rows(st, member)
+        whole = (active == live).all(axis=1) & (words == words[:, :1]).all(axis=1) & active.any(axis=1)
+        warps = np.flatnonzero(whole)
+        if warps.size:
+            st.clock.warp_barrier(warps // st.warps_per_block, warps % st.warps_per_block)
+        for warp in np.flatnonzero(active.any(axis=1) & ~whole).tolist():
+            first = warp % st.warps_per_block * WARP
+            for word in np.unique(words[warp, active[warp]]):
+                group = np.flatnonzero(active[warp] & (words[warp] == word))
+                st.clock.meet(warp // st.warps_per_block, first + group)
 
     return Made(run, "barrier", sync=member)
 
@@ -98,8 +125,7 @@ def _reduce(ctx: Context, mods: tuple[str, ...], aligned: bool) -> Made:
     how = forms[mods]
     ctx.count(3, 4)
     d = ctx.dst(ctx.operands[0], U32 if how == "popc" else PRED)
-    slot = ctx.src(ctx.operands[1], U32)
-    count = ctx.src(ctx.operands[2], U32) if len(ctx.operands) == 4 else None
+    slot, count = _barrier_operands(ctx, ctx.operands[1:-1])
     p, negated = ctx.predicate(ctx.operands[-1])
 
     def finish(st: State, met: Any) -> None:
@@ -115,11 +141,27 @@ def _reduce(ctx: Context, mods: tuple[str, ...], aligned: bool) -> Made:
 
 @op("membar", "fence")
 def fence(ctx: Context) -> Made:
-    known = ("cta", "gl", "gpu", "sys", "sc", "acq_rel", "acquire", "release", "cluster")
-    if not ctx.mods or any(m not in known for m in ctx.mods):
-        raise ctx.unknown()
+    """Fences order what a thread does, not threads; see ``checks.order``.
+
+    Proxy fences do nothing: all instructions that the machine knows, ``cp.async`` among them, use the generic proxy (PTX ISA,
+    "Async Proxy": only bulk copies and asynchronous matrix products use another one).
+    """
     ctx.count(0)
-    return Made(None, "fence")
+    opcode, mods = ctx.instruction.opcode, ctx.mods
+    if mods[:1] == ("proxy",):
+        if mods[1:] not in _PROXIES:
+            raise ctx.unknown()
+        return Made(None, "fence")
+    scopes = ("cta", "gl", "sys") if opcode == "membar" else ("cta", "cluster", "gpu", "sys")
+    orders = () if opcode == "membar" else ("sc", "acq_rel", "acquire", "release")
+    if not mods or mods[-1] not in scopes or mods[:-1] not in ((), *((o,) for o in orders)):
+        raise ctx.unknown()
+
+    def run(st: State, mask: Mask) -> None:
+        if st.checks.race:
+            st.clock.fence(np.flatnonzero(mask.lanes))
+
+    return Made(run, "fence")
 
 
 @op("nanosleep")

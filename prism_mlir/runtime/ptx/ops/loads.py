@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from prism_mlir.runtime.ptx.checks.order import Order
 from prism_mlir.runtime.ptx.checks.report import Site, report
 from prism_mlir.runtime.ptx.memory import CELL, LOCAL_WINDOW, REGION_BASE, SHARED_WINDOW, WINDOW, Arena, GlobalMemory
 from prism_mlir.runtime.ptx.program import Addr, Operand, Reg, Sym, Vec
@@ -17,7 +18,15 @@ from prism_mlir.runtime.ptx.table import Access, Context, Made, assign, op
 from prism_mlir.runtime.ptx.types import SCALARS, Array, Scalar
 
 SPACES = ("global", "shared", "local", "const", "param")
-STRONG = ("volatile", "relaxed", "acquire", "release", "mmio")
+# How strong an access with this modifier is; volatile ones are relaxed (PTX ISA, "Memory Consistency Model").
+STRONG = {
+    "volatile": Order.STRONG,
+    "relaxed": Order.STRONG,
+    "mmio": Order.STRONG,
+    "acquire": Order.STRONG | Order.ACQUIRE,
+    "release": Order.STRONG | Order.RELEASE,
+    "acq_rel": Order.STRONG | Order.ACQUIRE | Order.RELEASE,
+}
 SCOPES = ("cta", "cluster", "gpu", "sys")
 _CACHE = ("ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak", "L1::evict_last", "L1::evict_first", "L1::no_allocate",
           "L1::evict_normal", "L1::evict_unchanged", "L2::64B", "L2::128B", "L2::256B", "L2::evict_last",
@@ -31,7 +40,7 @@ class Form:
     space: str
     scalar: Scalar
     lanes: int
-    strong: bool
+    strong: Order
     hint: bool
 
     @property
@@ -43,15 +52,16 @@ def form(ctx: Context) -> Form:
     """Take the modifiers of ld or st apart."""
     if not ctx.mods:
         raise ctx.unknown()
-    space, lanes, strong, hint = "", 1, False, False
+    space, lanes, strong, hint = "", 1, Order.WEAK, False
+    order = "release" if ctx.instruction.opcode == "st" else "acquire"
     for mod in ctx.mods[:-1]:
         base = mod.split("::")[0]
         if base in SPACES and (base == mod or mod.split("::")[1] in ("cta", "cluster", "entry")):
             space = base
         elif mod in ("v2", "v4", "v8"):
             lanes = int(mod[1:])
-        elif mod in STRONG:
-            strong = True
+        elif mod in ("volatile", "relaxed", "mmio", order):
+            strong = STRONG[mod]
         elif mod == "L2::cache_hint":
             hint = True
         elif mod not in _CACHE and mod not in SCOPES:
@@ -99,7 +109,7 @@ def pick(value: Array, mask: Mask) -> Array:
     return np.broadcast_to(value, (index.shape[0],)) if value.shape[0] == 1 else value[index]
 
 
-def generic_load(st: State, site: Site, at: Array, lane: Array | None, width: int, strong: bool) -> Array:
+def generic_load(st: State, site: Site, at: Array, lane: Array | None, width: int, strong: Order) -> Array:
     """A load through a generic address: split by the window that each lane's address lies in."""
     parts = _split(at)
     if len(parts) == 1:
@@ -113,7 +123,7 @@ def generic_load(st: State, site: Site, at: Array, lane: Array | None, width: in
     return raw
 
 
-def generic_store(st: State, site: Site, at: Array, lane: Array | None, width: int, raw: Array, strong: bool) -> None:
+def generic_store(st: State, site: Site, at: Array, lane: Array | None, width: int, raw: Array, strong: Order) -> None:
     """A store through a generic address."""
     lanes = np.arange(st.n) if lane is None else lane
     for window, chosen in _split(at):
