@@ -33,8 +33,8 @@ Arg = Annotated[
     list[str] | None,
     typer.Option(
         metavar="[N=]SPEC",
-        help="An argument, in order or the N-th: f16[16,1024]=random:SEED (or zeros, ones, full:VALUE, arange; empty or nan: "
-        "an output), FILE.npy, f16[16,1024]=FILE, u32=5. With --launch also 0=ones or 0=FILE.",
+        help="An argument, in order or the N-th: 'f16[16,1024]=random:SEED' (or zeros, ones, full:VALUE, arange; empty or "
+        "nan: an output), FILE.npy, 'f16[16,1024]=FILE', u32=5. With --launch also 0=ones or 0=FILE.",
     ),
 ]
 Shared = Annotated[int | None, typer.Option(metavar="BYTES", min=0, help="Dynamic shared memory.")]

@@ -8,7 +8,8 @@
 
 ``N=`` says which argument it is; without it they are taken in order. FILL is one of
 
-    random:SEED   standard normal (np.random.default_rng(SEED)); integers are drawn from the whole range of their type
+    random:SEED   standard normal (np.random.default_rng(SEED)), integers from the whole range of their type; random alone
+                  takes the index of the argument as its seed
     zeros, ones, full:VALUE, arange
     empty, nan    undefined: the kernel must write an element before it reads it, and should write all of them
 """

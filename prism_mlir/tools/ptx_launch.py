@@ -7,12 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prism_mlir.graph.errors import InputError, Location
-from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo, Role
 from prism_mlir.runtime.ptx import Checks, KernelHandle, Module, RunResult
 from prism_mlir.runtime.ptx.program import Param
 from prism_mlir.tools.files import read_json
@@ -28,6 +27,9 @@ from prism_mlir.tools.ptx_arguments import (
     check_size,
     parse_argument,
 )
+
+if TYPE_CHECKING:  # what reads it loads libraries that a launch without --launch does not need
+    from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
 
 Triple = tuple[int, int, int]
 
@@ -117,14 +119,14 @@ def prepare(options: Options) -> Launch:
     """
     given = [parse_argument(text) for text in options.args]
     module = Module.load(options.source)
-    info = LaunchInfo(()) if options.launch is None else _read(options.launch)
-    described = None if options.launch is None else _described(options, module, info)
+    info = None if options.launch is None else _read(options.launch)
+    described = None if info is None else _described(options, module, info)
     kernel = module.kernel(described.entry) if described else _kernel(module, options)
     grid = _extent(options.grid, "--grid", "blocks", described.grid if described else None)
     required = kernel.decoded.kernel.required_block
     block = _extent(options.block, "--block", "threads of a block", described.block if described else required)
     shared = options.shared if options.shared is not None else described.shared_bytes if described else 0
-    known = _known(described, info, options.launch) if described else None
+    known = _known(described, info, options.launch) if info and described else None
     arguments = _arguments(kernel, given, known)
     names = tuple(a.name for a in described.arguments) if described else tuple(p.name for p in kernel.params)
     return Launch(options.source, kernel, grid, block, shared, arguments, names)
@@ -162,6 +164,8 @@ def _extent(text: str | None, option: str, what: str, default: Triple | None) ->
 
 
 def _read(path: Path) -> LaunchInfo:
+    from prism_mlir.graph.launch_info import LaunchInfo
+
     try:
         return LaunchInfo.from_dict(read_json(path))
     except InputError as error:
@@ -189,6 +193,8 @@ def _described(options: Options, module: Module, info: LaunchInfo) -> KernelLaun
 
 def _known(described: KernelLaunch, info: LaunchInfo, path: Path | None) -> tuple[ArrayArgument, ...]:
     """The arguments of a described kernel: inputs, and what earlier kernels leave, are random; what it makes is undefined."""
+    from prism_mlir.graph.launch_info import Role
+
     before = info.kernels[: info.kernels.index(described)]
     earlier = {(a.role, a.index) for k in before for a in k.arguments}
     known: list[ArrayArgument] = []
@@ -222,6 +228,7 @@ def _arguments(
             fault = "is given twice" if i in placed else "is one too many"
             raise InputError(f"argument {i} '{argument.text}' {fault}: {_signature(kernel)}")
         placed.add(i)
+        argument = _own_seed(argument, i)
         found[i] = _fitting(i, params[i], argument, known[i] if known else None)
     missing = [i for i in range(len(params)) if i not in found]
     if missing:
@@ -232,6 +239,13 @@ def _arguments(
     ordered = tuple(found[i] for i in range(len(params)))
     check_size([a for a in ordered if isinstance(a, ArrayArgument)])
     return ordered
+
+
+def _own_seed(argument: Argument, i: int) -> Argument:
+    """``random`` without a seed takes the argument's index, so that arrays of one shape differ."""
+    if isinstance(argument, ArrayArgument | Refill) and argument.fill == Fill("random"):
+        return replace(argument, fill=Fill("random", str(i)))
+    return argument
 
 
 def _signature(kernel: KernelHandle) -> str:

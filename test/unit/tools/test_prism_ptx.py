@@ -125,6 +125,30 @@ def test_arguments_by_index(prism) -> None:
     assert code == 0 and json.loads(out)["outputs"][0]["mean"] == 2.5
 
 
+def test_random_arguments_without_a_seed_differ(prism, ptx) -> None:
+    """The kernel stores in[0] of both arrays; their seeds are their indices."""
+    code = """ld.param.u64 %rd2, [a]; ld.global.u64 %rd3, [%rd2]; st.global.u64 [%rd1], %rd3;
+      ld.param.u64 %rd2, [b]; ld.global.u64 %rd3, [%rd2]; st.global.u64 [%rd1+8], %rd3;"""
+    source = ptx(kernel(".param .u64 a, .param .u64 b, .param .u64 out", code))
+    run = [
+        "run",
+        source,
+        "--grid",
+        1,
+        "--block",
+        1,
+        "--arg",
+        "f64[4]=random",
+        "--arg",
+        "f64[4]=random",
+        "--arg",
+        "f64[2]=empty",
+    ]
+    output = json.loads(prism(*run, "--json")[1])["outputs"][0]
+    values = [np.random.default_rng(seed).standard_normal(4)[0] for seed in (0, 1)]
+    assert (output["min"], output["max"]) == (min(values), max(values))
+
+
 def test_what_differs_from_what_was_expected_is_told(prism, tmp_path) -> None:
     expected = turned(np.arange(256, dtype=np.float64))
     expected[[5, 100]] += [0.5, -3]
@@ -144,6 +168,17 @@ def test_a_run_that_a_check_ends_prints_the_report(prism) -> None:
     assert code == 1 and out == ""
     assert err.startswith(f"{REVERSE}:28:3: error: [bounds]") and "thread: (0, 0, 0) of block (4, 0, 0)" in err
     assert "address: in+1024 of 1024 bytes" in err
+
+
+def test_missing_dynamic_shared_memory_is_named(prism, ptx) -> None:
+    source = ptx(
+        ".extern .shared .align 4 .b8 dyn[];\n",
+        kernel(".param .u64 out", "st.shared.u32 [dyn], %r1; st.global.u32 [%rd1], 1;"),
+    )
+    run = ["run", source, "--grid", 1, "--block", 1, "--arg", "u32[1]=empty"]
+    code, _, err = prism(*run)
+    assert code == 1 and "address: dyn+0 of 0 bytes" in err and "or the dynamic shared memory of the launch" in err
+    assert prism(*run, "--shared", 4)[0] == 0
 
 
 def test_checks_can_be_chosen(prism, ptx) -> None:

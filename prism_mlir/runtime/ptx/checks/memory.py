@@ -35,6 +35,7 @@ def address_error(
     """Some of ``at`` are not ``inside`` any allocation, or are in read-only memory."""
     bad = np.flatnonzero(~inside)
     i = int(bad[0])
+    larger = {"shared": "enlarge the variable, or the dynamic shared memory of the launch"}
     return report(
         st,
         "bounds",
@@ -43,7 +44,7 @@ def address_error(
         lanes=[_lane(st, lane, i)],
         address=name(int(at[i])),
         total=int(bad.size),
-        hint="predicate the access on the index, or correct the size of the buffer or the launch",
+        hint=f"predicate the access on the index, or {larger.get(space, 'correct the size of the buffer or the launch')}",
     )
 
 
