@@ -68,6 +68,19 @@ def test_the_written_files_alone_suffice_to_run_the_kernel(compiled: Path) -> No
     np.testing.assert_allclose(out.astype(np.float64), (x @ w) * v, atol=2**-9 * np.abs((x @ w) * v).max())
 
 
+def test_prism_ptx_needs_nothing_but_the_written_files(compiled: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    arguments = [str(compiled / "scaled.ptx"), "--launch", str(compiled / "launch.json")]
+    ones = [f"--arg={n}=ones" for n in range(3)]
+    assert main(["ptx", "check", *arguments, "--seeds", "1"]) == 0
+    assert "clean    nothing found" in capsys.readouterr().out
+    assert main(["ptx", "run", *arguments, *ones, "--json"]) == 0
+    (output,) = json.loads(capsys.readouterr().out)["outputs"]
+    assert (output["shape"], output["min"], output["max"]) == ([16, 32], 64, 64)  # sums of 64 ones, times 1
+    assert main(["ptx", "stats", *arguments, "--json"]) == 0
+    counters = json.loads(capsys.readouterr().out)["counters"]
+    assert counters["mma_flops"] >= 2 * 16 * 64 * 32 and counters["global_store_bytes"] == 2 * 16 * 32
+
+
 def test_the_report_tells_the_whole_story(compiled: Path) -> None:
     report = json.loads((compiled / "report.json").read_text())
     (part,) = report["parts"]
