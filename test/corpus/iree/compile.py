@@ -1,0 +1,58 @@
+"""Linalg to PTX for sm_80 with IREE, on a machine without a GPU.
+
+The wheel ``iree-base-compiler`` has the CUDA target built in and needs neither ptxas nor a driver: the PTX is what it would
+hand to the driver at run time. A kernel's parameters are the pointers of its bindings (here inputs in order, then the
+result) followed by its 32-bit scalars (sizes known at launch only, the low and the high half of each).
+"""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+
+from iree.compiler.tools import compile_file
+
+from corpus.compiled import Compiled, Extent
+
+PROGRAMS = Path(__file__).parent
+
+
+def compile_program(name: str) -> Compiled:
+    """Compile ``name.mlir`` of this folder for sm_80.
+
+    Raises:
+        ValueError: IREE made more or fewer kernels of it than one.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        compile_file(
+            str(PROGRAMS / f"{name}.mlir"),
+            target_backends=["cuda"],
+            extra_args=[
+                "--iree-cuda-target=sm_80",
+                f"--iree-hal-dump-executable-binaries-to={folder}",
+                f"--dump-compilation-phases-to={folder}",
+            ],
+        )
+        ptx = [path.read_text() for path in sorted(Path(folder).glob("*.ptx"))]
+        (phase,) = Path(folder).glob("*.executable-targets.mlir")
+        module = phase.read_text()
+    if len(ptx) != 1:
+        raise ValueError(f"{name}.mlir: IREE made {len(ptx)} kernels of it")
+    entry = re.search(r"\.visible \.entry (\w+)\(", ptx[0])
+    shared = re.search(r"workgroup_local_memory = (\d+)", module)
+    assert entry is not None
+    return Compiled(ptx[0], entry[1], _block(module), int(shared[1]) if shared else 0, grid=_grid(module))
+
+
+def _block(module: str) -> Extent:
+    """``<workgroup_size = [32 : index, 8 : index, 1 : index], …>``"""
+    found = re.search(r"workgroup_size = \[(\d+) : index, (\d+) : index, (\d+) : index\]", module)
+    assert found is not None
+    return int(found[1]), int(found[2]), int(found[3])
+
+
+def _grid(module: str) -> Extent | None:
+    """``hal.return %c3, %c1, %c1 : index, index, index``, where the numbers are constants; None where the sizes decide."""
+    found = re.search(r"hal\.return %c(\d+), %c(\d+), %c(\d+) : index, index, index", module)
+    return (int(found[1]), int(found[2]), int(found[3])) if found else None
