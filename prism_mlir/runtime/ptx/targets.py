@@ -32,6 +32,7 @@ def _row(opcodes: str, mods: str, sm: int, version: Version) -> Requirement:
 
 REQUIREMENTS: tuple[Requirement, ...] = (
     _row("cp", "async", 80, (7, 0)),
+    _row("createpolicy", "", 80, (7, 4)),
     _row("ldmatrix", "", 75, (6, 5)),
     _row("stmatrix", "", 90, (7, 8)),
     _row("movmatrix", "", 75, (7, 8)),

@@ -45,7 +45,7 @@ def _copy(ctx: Context) -> Made:
         raise ctx.unknown()
     operands = list(ctx.operands)
     if "L2::cache_hint" in mods:
-        operands.pop()
+        ctx.src(operands.pop(), SCALARS["b64"])
     if len(operands) not in (3, 4) or not isinstance(operands[2], IntImm):
         raise ctx.fail("expected a destination, a source, a literal size, and perhaps a source size")
     width = operands[2].value

@@ -14,6 +14,7 @@ from prism_mlir.runtime.ptx.ops.loads import (
     STRONG,
     address,
     addresses,
+    count,
     generic_load,
     generic_store,
     pick,
@@ -45,7 +46,7 @@ def atom(ctx: Context) -> Made:
     name, scalar = mods[0], ctx.scalar(mods[1])
     combine = combination(ctx, name, scalar)
     sources = 2 if name == "cas" else 1
-    ctx.count(returns + 1 + sources + hint)
+    count(ctx, hint, returns + 1 + sources)
     slot, offset = address(ctx, ctx.operands[int(returns)])
     slots = [ctx.src(o, scalar) for o in ctx.operands[returns + 1 : returns + 1 + sources]]
     d = ctx.dst(ctx.operands[0], scalar) if returns else -1

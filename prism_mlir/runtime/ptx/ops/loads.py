@@ -74,6 +74,13 @@ def form(ctx: Context) -> Form:
     return Form(space, scalar, lanes, strong, hint)
 
 
+def count(ctx: Context, hint: bool, *allowed: int) -> None:
+    """Check the number of operands; ``hint``: one more, the policy of ``.L2::cache_hint``, comes last."""
+    ctx.count(*(n + hint for n in allowed))
+    if hint:
+        ctx.src(ctx.operands[-1], SCALARS["b64"])
+
+
 def address(ctx: Context, operand: Operand) -> tuple[int, int]:
     """Slot and byte offset of ``[…]``."""
     if not isinstance(operand, Addr):
@@ -177,7 +184,7 @@ def spread_out(st: State, mask: Mask, slot: int, values: Array) -> None:
 @op("ld", "ldu")
 def ld(ctx: Context) -> Made:
     f = form(ctx)
-    ctx.count(3 if f.hint else 2)
+    count(ctx, f.hint, 2)
     target = ctx.operands[0]
     items = target.items if isinstance(target, Vec) else (target,)
     if len(items) != f.lanes:
@@ -251,7 +258,7 @@ def store(ctx: Context) -> Made:
     f = form(ctx)
     if f.space in ("const", "param"):
         raise ctx.unknown()
-    ctx.count(3 if f.hint else 2)
+    count(ctx, f.hint, 2)
     source = ctx.operands[1]
     items = source.items if isinstance(source, Vec) else (source,)
     if len(items) != f.lanes:
@@ -276,12 +283,3 @@ def store(ctx: Context) -> Made:
         st.counters.store(st, f.space, width, at, mask)
 
     return Made(run, f"st.{f.space or 'generic'}", access=Access(f.space, width, slot, False, True))
-
-
-@op("prefetch", "prefetchu", "applypriority", "discard")
-def prefetch(ctx: Context) -> Made:
-    """A hint: the address is decoded, nothing is moved."""
-    if ctx.instruction.opcode == "discard":
-        raise ctx.unknown()
-    address(ctx, ctx.operands[0])
-    return Made(None, "hint")
