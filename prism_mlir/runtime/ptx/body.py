@@ -116,6 +116,8 @@ class Body:
             p.skip_line()
         elif token.text == ".pragma":
             p.pragma()
+        elif token.text == ".param":
+            raise p.error("'.param' in a kernel belongs to a call: device functions must be inlined")
         else:
             raise p.error(f"unknown directive '{token.text}' in a kernel")
 

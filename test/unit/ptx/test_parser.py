@@ -143,6 +143,7 @@ def test_malformed_modules(text: str, position: str, what: str) -> None:
         ("ld.global.v2.b32 %r2, [%rd1];", "2 destinations expected"),
         ("lop3.b32 %r2, %r1, %r1, %r1, 300;", "from 0 to 255"),
         ("call.uni vprintf, (%r1);", "unknown"),
+        ("{ .param .b64 param0; call.uni f, (param0); }", "device functions must be inlined"),
         ("ld.global.b32 %r2, %rd1;", "expected an address"),
         ("add.u32 %r2 %r1, 1;", "expected ';'"),
         ("@%q bra L; L: ret;", "register '%q' is not declared"),
