@@ -7,7 +7,7 @@ from itertools import product
 
 import numpy as np
 import pytest
-from ptx_harness import run_op
+from ptx_harness import run_op, run_ops
 
 
 def edges(kind: str) -> list[int]:
@@ -30,14 +30,12 @@ def quotient(a: int, b: int) -> int:
 
 Binary = Callable[[int, int], int]
 KINDS = ["u16", "s16", "u32", "s32", "u64", "s64"]
-BINARY: dict[str, tuple[Binary, list[str]]] = {
-    "add": (lambda a, b: a + b, KINDS),
-    "sub": (lambda a, b: a - b, KINDS),
-    "mul.lo": (lambda a, b: a * b, KINDS),
-    "min": (min, KINDS),
-    "max": (max, KINDS),
-    "div": (quotient, KINDS),
-    "rem": (lambda a, b: a - b * quotient(a, b), KINDS),
+BINARY: dict[str, Binary] = {
+    "add": lambda a, b: a + b,
+    "sub": lambda a, b: a - b,
+    "mul.lo": lambda a, b: a * b,
+    "min": min,
+    "max": max,
 }
 
 
@@ -50,25 +48,29 @@ def column(values: list[int], kind: str) -> np.ndarray:
     return np.array(values, dtype=np.dtype(f"{'i' if kind[0] == 's' else 'u'}{int(kind[1:]) // 8}"))
 
 
-@pytest.mark.parametrize(("name", "kind"), [(n, k) for n, (_, ks) in BINARY.items() for k in ks])
-def test_binary(name: str, kind: str) -> None:
-    a, b = pairs(kind, nonzero=name in ("div", "rem"))
-    got = run_op(f"{name}.{kind} %d, %a, %b;", [(kind, column(a, kind)), (kind, column(b, kind))], kind)
-    fn = BINARY[name][0]
-    assert got.tolist() == [wrap(fn(x, y), kind) for x, y in zip(a, b, strict=True)]
+@pytest.mark.parametrize("kind", KINDS)
+def test_binary(kind: str) -> None:
+    a, b = pairs(kind)
+    bits = int(kind[1:])
+    more: dict[str, Binary] = {
+        "mul.hi": lambda x, y: (x * y) >> bits,
+        "mad.lo": lambda x, y: x * y + x,
+        "mad.hi": lambda x, y: ((x * y) >> bits) + x,
+    }
+    ops = {**BINARY, **more}
+    code = [(f"{name}.{kind} %d, %a, %b{', %a' if name[:3] == 'mad' else ''};", kind) for name in ops]
+    got = run_ops(code, [(kind, column(a, kind)), (kind, column(b, kind))])
+    for (name, fn), result in zip(ops.items(), got, strict=True):
+        assert result.tolist() == [wrap(fn(x, y), kind) for x, y in zip(a, b, strict=True)], name
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_mul_hi_and_mad(kind: str) -> None:
-    bits = int(kind[1:])
-    a, b = pairs(kind)
-    cols = [(kind, column(a, kind)), (kind, column(b, kind))]
-    high = run_op(f"mul.hi.{kind} %d, %a, %b;", cols, kind)
-    assert high.tolist() == [wrap((x * y) >> bits, kind) for x, y in zip(a, b, strict=True)]
-    mad = run_op(f"mad.lo.{kind} %d, %a, %b, %a;", cols, kind)
-    assert mad.tolist() == [wrap(x * y + x, kind) for x, y in zip(a, b, strict=True)]
-    hi_mad = run_op(f"mad.hi.{kind} %d, %a, %b, %b;", cols, kind)
-    assert hi_mad.tolist() == [wrap(((x * y) >> bits) + y, kind) for x, y in zip(a, b, strict=True)]
+def test_division(kind: str) -> None:
+    a, b = pairs(kind, nonzero=True)
+    code = [(f"{name}.{kind} %d, %a, %b;", kind) for name in ("div", "rem")]
+    div, rem = run_ops(code, [(kind, column(a, kind)), (kind, column(b, kind))])
+    assert div.tolist() == [wrap(quotient(x, y), kind) for x, y in zip(a, b, strict=True)]
+    assert rem.tolist() == [wrap(x - y * quotient(x, y), kind) for x, y in zip(a, b, strict=True)]
 
 
 @pytest.mark.parametrize("kind", ["u16", "s16", "u32", "s32"])
@@ -86,8 +88,11 @@ def test_wide(kind: str) -> None:
 @pytest.mark.parametrize("kind", ["s16", "s32", "s64"])
 def test_abs_and_neg(kind: str) -> None:
     a = edges(kind)
-    assert run_op(f"abs.{kind} %d, %a;", [(kind, column(a, kind))], kind).tolist() == [wrap(abs(x), kind) for x in a]
-    assert run_op(f"neg.{kind} %d, %a;", [(kind, column(a, kind))], kind).tolist() == [wrap(-x, kind) for x in a]
+    absolute, negative = run_ops(
+        [(f"abs.{kind} %d, %a;", kind), (f"neg.{kind} %d, %a;", kind)], [(kind, column(a, kind))]
+    )
+    assert absolute.tolist() == [wrap(abs(x), kind) for x in a]
+    assert negative.tolist() == [wrap(-x, kind) for x in a]
 
 
 def test_division_by_zero_gives_what_gpus_give() -> None:
@@ -101,9 +106,8 @@ def test_saturating_add_and_sub() -> None:
     a, b = pairs("s32")
     cols = [("s32", column(a, "s32")), ("s32", column(b, "s32"))]
     top = 2**31 - 1
-    added = run_op("add.sat.s32 %d, %a, %b;", cols, "s32")
+    added, taken = run_ops([("add.sat.s32 %d, %a, %b;", "s32"), ("sub.sat.s32 %d, %a, %b;", "s32")], cols)
     assert added.tolist() == [max(-top - 1, min(top, x + y)) for x, y in zip(a, b, strict=True)]
-    taken = run_op("sub.sat.s32 %d, %a, %b;", cols, "s32")
     assert taken.tolist() == [max(-top - 1, min(top, x - y)) for x, y in zip(a, b, strict=True)]
 
 
@@ -112,13 +116,11 @@ def test_carry_chains_make_wide_sums() -> None:
     cols = [("u64", column(a, "u64")), ("u64", column(b, "u64"))]
     split = "mov.b64 {%x0, %x1}, %a; mov.b64 {%y0, %y1}, %b;"
     declare = ".reg .b32 %x0, %x1, %y0, %y1, %z0, %z1;"
-    add = run_op(
-        f"{split} add.cc.u32 %z0, %x0, %y0; addc.u32 %z1, %x1, %y1; mov.b64 %d, {{%z0, %z1}};", cols, "u64", declare
-    )
+    add, sub = run_ops([
+        (f"{split} add.cc.u32 %z0, %x0, %y0; addc.u32 %z1, %x1, %y1; mov.b64 %d, {{%z0, %z1}};", "u64"),
+        (f"{split} sub.cc.u32 %z0, %x0, %y0; subc.u32 %z1, %x1, %y1; mov.b64 %d, {{%z0, %z1}};", "u64"),
+    ], cols, declare)  # fmt: skip
     assert add.tolist() == [wrap(x + y, "u64") for x, y in zip(a, b, strict=True)]
-    sub = run_op(
-        f"{split} sub.cc.u32 %z0, %x0, %y0; subc.u32 %z1, %x1, %y1; mov.b64 %d, {{%z0, %z1}};", cols, "u64", declare
-    )
     assert sub.tolist() == [wrap(x - y, "u64") for x, y in zip(a, b, strict=True)]
 
 
@@ -126,11 +128,18 @@ def test_carry_chains_make_wide_sums() -> None:
 def test_sad_and_mul24(kind: str) -> None:
     a, b = pairs(kind)
     cols = [(kind, column(a, kind)), (kind, column(b, kind))]
-    got = run_op(f"sad.{kind} %d, %a, %b, %b;", cols, kind)
-    assert got.tolist() == [wrap(y + abs(x - y), kind) for x, y in zip(a, b, strict=True)]
+    code = [(f"sad.{kind} %d, %a, %b, %b;", kind), (f"mul24.lo.{kind} %d, %a, %b;", kind),
+            (f"mul24.hi.{kind} %d, %a, %b;", kind), (f"mad24.lo.{kind} %d, %a, %b, %a;", kind),
+            (f"mad24.hi.{kind} %d, %a, %b, %a;", kind)]  # fmt: skip
+    sad, *products = run_ops(code, cols)
+    assert sad.tolist() == [wrap(y + abs(x - y), kind) for x, y in zip(a, b, strict=True)]
     short = [wrap(x, f"{kind[0]}24") * wrap(y, f"{kind[0]}24") for x, y in zip(a, b, strict=True)]
-    assert run_op(f"mul24.lo.{kind} %d, %a, %b;", cols, kind).tolist() == [wrap(p, kind) for p in short]
-    assert run_op(f"mul24.hi.{kind} %d, %a, %b;", cols, kind).tolist() == [wrap(p >> 16, kind) for p in short]
+    assert [r.tolist() for r in products] == [
+        [wrap(p, kind) for p in short],
+        [wrap(p >> 16, kind) for p in short],
+        [wrap(p + x, kind) for p, x in zip(short, a, strict=True)],
+        [wrap((p >> 16) + x, kind) for p, x in zip(short, a, strict=True)],
+    ]
 
 
 def test_relu_minimum() -> None:
