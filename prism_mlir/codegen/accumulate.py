@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from prism_mlir.codegen.kernel_state import KernelState
 from prism_mlir.codegen.layout import Linear, Pack, Spread
+from prism_mlir.codegen.running import factor_reads, rescaled
 from prism_mlir.codegen.tile_values import existing_values, shared_reads
 from prism_mlir.graph.block import Accum
 
@@ -32,11 +33,12 @@ def accumulate(state: KernelState, node: int) -> None:
     """
     operand = state.block.nodes[node].operands[0]
     buffer, monoid, tag = state.buffer(node), _monoid(state, node), state.new_site()
-    state.touch(shared_reads(state, operand, False), set())
+    state.touch(shared_reads(state, operand, False) | factor_reads(state, node), set())
     state.written.add(buffer.key)
 
     def one(pack: Pack) -> None:
-        old = state.load(buffer, pack.coordinates, pack.width, tag)
+        held = state.load(buffer, pack.coordinates, pack.width, tag)
+        old = rescaled(state, node, pack.coordinates, held, tag)
         new = added_values(state, operand, pack, tag, monoid)
         state.store(buffer, pack.coordinates, [state.math.combine(monoid, x, y) for x, y in zip(old, new, strict=True)])
 

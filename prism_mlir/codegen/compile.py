@@ -25,6 +25,7 @@ from prism_mlir.graph.footprint import TENSOR_TYPES, Placement, place
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
 from prism_mlir.graph.program import Program
+from prism_mlir.graph.scaled_tiles import scale_tiles
 from prism_mlir.graph.schedule import Schedule
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)
@@ -73,8 +74,8 @@ def lower(program: Program, graph: KernelGraph, schedule: Schedule, *, name: str
     :class:`~prism_mlir.graph.errors.InputError` where it is no graph of the program or has symbolic mappings.
     """
     graph.check()
-    _check_program(program)
     _check_schedule(schedule)
+    graph = scale_tiles(program, graph)
     entry = _identifier(name or program.name)
     tensors = TensorTable(program, graph, schedule)
     lines, launches = [*tensors.constants, DYNAMIC_SHARED], []
@@ -101,7 +102,7 @@ def feasible(program: Program, graph: KernelGraph, schedule: Schedule) -> Schedu
 
     Raises the errors of :func:`lower` that no other schedule would avoid.
     """
-    _check_program(program)
+    graph = scale_tiles(program, graph)
     try:
         _check_schedule(schedule)
         tensors = TensorTable(program, graph, schedule)
@@ -118,16 +119,6 @@ def _identifier(name: str) -> str:
     """A name that is a symbol in MLIR and in PTX."""
     plain = re.sub(r"\W", "_", name, flags=re.ASCII)[:100]  # it names files as well
     return plain if plain[:1].isalpha() else f"k{plain}"
-
-
-def _check_program(program: Program) -> None:
-    shifted = [n for n in program.nodes if n.shift is not None]
-    if shifted:  # without it, exp overflows where the program's own does not
-        raise UnsupportedError(
-            f"no code yet for {shifted[0].op} whose argument the program shifts by its maximum",
-            None,
-            "remove the subtraction of the maximum if no argument is large",
-        )
 
 
 def _check_schedule(schedule: Schedule) -> None:

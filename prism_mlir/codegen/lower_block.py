@@ -16,10 +16,12 @@ from prism_mlir.codegen.matmul import check_registers, multiply
 from prism_mlir.codegen.operands import spill, write_operand
 from prism_mlir.codegen.pipeline import TileCopy, commit, issue_copy, plan_copy, wait
 from prism_mlir.codegen.reduction import RowReduction, add_partials, finish_partials, reduce_tile, start_partials
+from prism_mlir.codegen.running import advance_maximum, rescaled_registers, start_maximum
 from prism_mlir.codegen.save import save
 from prism_mlir.graph.block import Accum, Load, Stage
 from prism_mlir.graph.footprint import Phase, is_matmul, is_reduction
 from prism_mlir.graph.mapping import Mapping
+from prism_mlir.graph.ops import RUNNING_MAX
 
 
 @dataclass
@@ -67,6 +69,9 @@ class BlockLowering:
             self._nodes(Stage.INVARIANT)
         for node in self._shared_accumulators():
             start_accumulator(state, node)
+        for k, n in enumerate(state.block.nodes):
+            if n.op == RUNNING_MAX:
+                start_maximum(state, k)
 
     def _request(self, iteration: Int, count: int) -> None:
         """Ask for the tiles of an iteration, if there is one of that number, and close the group."""
@@ -161,6 +166,8 @@ class BlockLowering:
                 self._product(k)
             elif is_reduction(node.op):
                 self._reduction(k)
+            elif node.op == RUNNING_MAX:
+                advance_maximum(state, k)
             if k in state.placement.spilled and not isinstance(node.op, Load):
                 spill(state, k)
             if (k, "operand") in state.memory.buffers:
@@ -170,7 +177,8 @@ class BlockLowering:
         state = self.state
         accum = state.placement.fused.get(node)
         if accum is not None:
-            self.carried[accum] = multiply(state, node, state.spreads[accum], self.carried[accum])
+            held = rescaled_registers(state, accum, state.spreads[accum], self.carried[accum])
+            self.carried[accum] = multiply(state, node, state.spreads[accum], held)
             return
         spread = state.spreads[node]
         state.registers[node] = multiply(state, node, spread, [state.math.neutral("sum")] * spread.count)
@@ -182,14 +190,15 @@ class BlockLowering:
         if accum is None:
             reduce_tile(state, reduction)
         else:
-            self.carried[accum] = add_partials(state, reduction, self.carried[accum])
+            self.carried[accum] = add_partials(state, reduction, self.carried[accum], accum)
 
     def _feed(self, node: int, operand: int) -> None:
         state = self.state
         if operand in state.placement.fused:
             return
         if node in state.spreads:
-            self.carried[node] = add_to_registers(state, operand, state.spreads[node], self.carried[node])
+            held = rescaled_registers(state, node, state.spreads[node], self.carried[node])
+            self.carried[node] = add_to_registers(state, operand, state.spreads[node], held)
         else:
             accumulate(state, node)
 

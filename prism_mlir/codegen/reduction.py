@@ -13,6 +13,7 @@ from math import prod
 from prism_mlir.codegen.builder import Bool, Int
 from prism_mlir.codegen.kernel_state import KernelState
 from prism_mlir.codegen.layout import Pack
+from prism_mlir.codegen.running import factor_reads, rescaled
 from prism_mlir.codegen.tile_values import Evaluator, shared_reads
 from prism_mlir.graph.ops import Op
 
@@ -63,11 +64,15 @@ def start_partials(state: KernelState, reduction: RowReduction) -> list[str]:
     return [state.math.neutral(reduction.monoid)] * reduction.each_warp
 
 
-def add_partials(state: KernelState, reduction: RowReduction, partials: Sequence[str]) -> list[str]:
-    """Combine this tile's elements into each lane's partial results."""
-    state.touch(shared_reads(state, reduction.operand, False), set())
-    tag = state.new_site()
-    return [_stride(state, reduction, r, value, tag) for r, value in enumerate(partials)]
+def add_partials(state: KernelState, reduction: RowReduction, partials: Sequence[str], accum: int) -> list[str]:
+    """Combine this tile's elements into each lane's partial results of accumulator ``accum``."""
+    state.touch(shared_reads(state, reduction.operand, False) | factor_reads(state, accum), set())
+    tag, result = state.new_site(), []
+    for r, held in enumerate(partials):
+        place = state.b.unflatten(_row(state, reduction, r)[0], reduction.kept)
+        (value,) = rescaled(state, accum, place, [held], tag)
+        result.append(_stride(state, reduction, r, value, tag))
+    return result
 
 
 def finish_partials(state: KernelState, reduction: RowReduction, partials: Sequence[str], target: int) -> None:

@@ -13,7 +13,7 @@ from prism_mlir.codegen.builder import Bool, Int
 from prism_mlir.codegen.kernel_state import KernelState
 from prism_mlir.codegen.layout import Pack, Spread, spread_of
 from prism_mlir.graph.footprint import common_spread, is_inline, leaves
-from prism_mlir.graph.ops import Kind, Op
+from prism_mlir.graph.ops import LAST, Kind, Op
 
 
 @dataclass
@@ -45,6 +45,8 @@ class Evaluator:
         assert isinstance(op, Op)
         if op.kind in (Kind.TRANSPOSE, Kind.RESHAPE):
             return self._moved(node, op, coordinates, width)
+        if op == LAST:  # after the loop, a running maximum is the last one
+            return self._at(operands[0], coordinates, width)
         if op.kind is Kind.CONSTANT:
             assert op.value is not None
             return [self.state.b.f32(op.value)] * width

@@ -16,12 +16,14 @@ from numpy.typing import NDArray
 
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.fields import Reals
-from prism_mlir.graph.ops import Kind, Op, evaluate_op
-from prism_mlir.graph.program import Program
+from prism_mlir.graph.ops import Kind, Op, evaluate_op, unary
+from prism_mlir.graph.program import Program, ProgramNode, shifted_argument
+from prism_mlir.graph.scalar_fn import ScalarFn
 
 F32_UNIT = 2.0**-24
 FUNCTION_UNITS = 8  # of f32: approximate exp, reciprocal and rsqrt err by 1 or 2 each, a chain by a few
 SLACK = 4.0
+_EXP = unary("exp(x)")
 
 F64 = NDArray[np.float64]
 
@@ -43,14 +45,27 @@ def error_bounds(program: Program, views: Sequence[F64]) -> tuple[F64, ...]:
                 e = [
                     x + unit * abs(y) + tiny if computed[v] else x for x, y, v in zip(e, a, node.operands, strict=True)
                 ]
+            if node.shift is not None:
+                a, e = _shifted(node, a[0], e[0])
             rank = a[0].ndim if a else 0
-            values.append(np.asarray(evaluate_op(node.op, a, rank, Reals())))
-            errors.append(_propagate(node.op, a, e, values[-1]))
+            op = node.op if node.shift is None else _EXP
+            values.append(np.asarray(evaluate_op(op, a, rank, Reals())))
+            errors.append(_propagate(op, a, e, values[-1]))
             computed.append(True)
         return tuple(
             SLACK * errors[o.value] + _unit(o.dtype) * (abs(values[o.value]) + SLACK * errors[o.value]) + _tiny(o.dtype)
             for o in program.outputs
         )
+
+
+def _shifted(node: ProgramNode, a: F64, e: F64) -> tuple[list[F64], list[F64]]:
+    """The argument that the source shifts by its maximum, and its error: that of both, and of two roundings."""
+    assert node.op.fn is not None
+    inner = ScalarFn.of(node.op.fn.expr.args[0])
+    argument = inner(a)
+    own = np.maximum(abs(inner(a + e) - argument), abs(inner(a - e) - argument)) + 2 * F32_UNIT * abs(argument)
+    own = np.where(np.isfinite(argument), own, 0.0)
+    return [shifted_argument(node, a)], [own + own.max(axis=node.shift, keepdims=True)]
 
 
 def _unit(dtype: DType) -> float:
@@ -90,6 +105,8 @@ def _propagate(op: Op, a: list[F64], e: list[F64], value: F64) -> F64:
             return np.zeros_like(value)
         case Kind.TRANSPOSE | Kind.RESHAPE:
             return np.asarray(evaluate_op(op, e, a[0].ndim, Reals()))
+        case Kind.SCAN:
+            raise AssertionError(f"{op} is no operator of programs")
 
 
 def _binary(op: Op, a: list[F64], e: list[F64], value: F64) -> F64:

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mlir.graph.dtypes import DType, from_float64
-from prism_mlir.graph.ops import Shape
+from prism_mlir.graph.ops import ADD, Kind, Shape
 from prism_mlir.graph.program import Program
 
 Array = NDArray[Any]
@@ -50,6 +50,8 @@ def input_sets(program: Program, seed: int = 0, types: tuple[ArgumentType, ...] 
     ``one hot``: the first argument is zero but for one large element a row
     ``large``:   normal numbers times 32, with signs alternating (f16 squares stay finite in f32, not in f16)
     ``tiny``:    the first argument holds denormals of its type
+    ``steep``:   where the program shifts an exponential, the first argument times 1024: scores of some 1e4 either way
+    ``masked``:  where a tensor is added to such an exponential's argument, half of it is -inf, all of its first row included
     """
     types = argument_types(program) if types is None else types
     rng = np.random.default_rng(seed)
@@ -67,6 +69,34 @@ def input_sets(program: Program, seed: int = 0, types: tuple[ArgumentType, ...] 
     signs = 32.0 * (1 - 2 * (np.arange(base[0].size).reshape(base[0].shape) % 2))
     yield _rounded("large", [np.abs(base[0]) * signs, *base[1:]], types)
     yield _rounded("tiny", [base[0] * 2.0**-20, *base[1:]], types)
+    if any(n.shift is not None for n in program.nodes):
+        yield _rounded("steep", [base[0] * 1024.0, *base[1:]], types)
+    masks = added_to_scores(program)
+    if masks:
+        drawn = [_with_minus_infinity(a, rng) if k in masks else a for k, a in enumerate(base)]
+        yield _rounded("masked", drawn, types)
+
+
+def added_to_scores(program: Program) -> set[int]:
+    """Arguments that are added to the argument of an exponential with a shift."""
+    count, found = len(program.inputs), set[int]()
+    pending = [n.operands[0] for n in program.nodes if n.shift is not None]
+    while pending:
+        value = pending.pop()
+        if value < count:
+            continue
+        node = program.nodes[value - count]
+        if node.op.kind in (Kind.UNARY, Kind.TRANSPOSE, Kind.RESHAPE) or node.op == ADD:
+            pending += node.operands
+        if node.op == ADD:
+            found |= {a for v in node.operands if v < count and (a := program.inputs[v].arg) is not None}
+    return found
+
+
+def _with_minus_infinity(values: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.float64]:
+    masked = np.where(rng.random(values.shape) < 0.5, -np.inf, values)
+    masked.reshape(-1, masked.shape[-1] if masked.ndim else 1)[0] = -np.inf
+    return masked
 
 
 def _drawn(argument: ArgumentType, rng: np.random.Generator) -> NDArray[np.float64]:

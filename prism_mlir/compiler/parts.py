@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 
 from prism_mlir.compiler.discover import Discovery, discover
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.compiler.select import Prepare, Selection, check_expressible, check_outputs, select
+from prism_mlir.compiler.select import Prepare, Selection, check_outputs, select
 from prism_mlir.graph.errors import CodegenError, LimitError, Location
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
 from prism_mlir.graph.program import Program
@@ -158,7 +158,6 @@ def _build(
     if not discovery.proved:
         way_out = "raise that limit" if discovery.funnel.stopped_by else "raise the limits (--limit operators=N)"
         raise CodegenError(nothing_proved(part.program, discovery), place, way_out)
-    check_expressible(part.program, place)
     return BuiltPart(
         part, discovery, select(part.program, discovery.proved, options, prepare=prepare, progress=progress)
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 
@@ -13,6 +13,7 @@ from prism_mlir.graph.errors import CodegenError, Location, UnsupportedError
 from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.program import Program
+from prism_mlir.graph.scaled_tiles import with_scaled_tiles
 from prism_mlir.graph.schedule import ScheduledGraph
 from prism_mlir.tune.choose import Choice, Ranked, choose
 from prism_mlir.tune.profile import Profile, Timer, profile
@@ -27,11 +28,13 @@ Prepare = Callable[[CompiledKernel], AbstractContextManager[Timer]]
 class Selection:
     """The schedule that was built.
 
+    graph:   the proved graph; the scheduled one is what code computes (see ``graph.scaled_tiles``)
     refused: schedules that ranked better and could not be built, with the reason
     ptxas:   what ptxas says of it, where there is one
     profile: measured times, where a GPU decided
     """
 
+    graph: KernelGraph
     ranked: Ranked
     kernel: CompiledKernel
     choice: Choice
@@ -50,17 +53,6 @@ def check_outputs(program: Program, place: Location | None = None) -> None:
                 place,
                 "return only what is computed",
             )
-
-
-def check_expressible(program: Program, place: Location | None = None) -> None:
-    """Raises :class:`UnsupportedError` where code generation cannot keep what import relied on."""
-    shifted = [n for n in program.nodes if n.shift is not None]
-    if shifted:
-        raise UnsupportedError(
-            f"'{program.name}' subtracts a maximum before {shifted[0].op}; code that keeps such a shift is not supported yet",
-            place,
-            "its graphs are found and proved by prism-opt up to sgraph-verify",
-        )
 
 
 def select(
@@ -82,9 +74,12 @@ def select(
     buildable = [g for g in graphs if all(isinstance(n, CustomNode) for n in g.nodes)]
     if graphs and not buildable:
         raise CodegenError(f"all {len(graphs)} proved graphs use library operators, for which there is no code")
-    choice = choose(buildable, target, program, samples=options.samples, seed=options.seed)
+    made, impossible = with_scaled_tiles(program, buildable)
+    if impossible and not made:
+        raise CodegenError(f"none of {len(impossible)} proved graphs can be built: {impossible[0][1]}")
+    choice = choose(list(made), target, program, samples=options.samples, seed=options.seed)
     if prepare is not None:
-        return _measured(program, choice, options, prepare, progress)
+        return _measured(program, choice, made, options, prepare, progress)
     refused: list[tuple[str, str]] = []
     for ranked in choice.ranked[: options.builds]:
         progress(f"building {describe(ranked.scheduled)}")
@@ -93,7 +88,7 @@ def select(
         except (ScheduleError, CodegenError, UnsupportedError) as error:
             refused.append((describe(ranked.scheduled), error.message))
             continue
-        return Selection(ranked, kernel, choice, tuple(refused), report)
+        return Selection(made[ranked.scheduled.graph], ranked, kernel, choice, tuple(refused), report)
     reason = refused[0][1] if refused else "none"
     raise CodegenError(f"none of the best {len(refused)} schedules could be built: {reason}")
 
@@ -110,6 +105,7 @@ def build(program: Program, scheduled: ScheduledGraph, target: str) -> tuple[Com
 def _measured(
     program: Program,
     choice: Choice,
+    made: Mapping[KernelGraph, KernelGraph],
     options: CompileOptions,
     prepare: Prepare,
     progress: Callable[[str], None],
@@ -125,7 +121,7 @@ def _measured(
     best = result.best.scheduled
     ranked = next(r for r in choice.ranked if r.scheduled == best)
     failures = tuple((describe(f.scheduled), f.reason) for f in result.failures)
-    return Selection(ranked, built[best][0], choice, failures, built[best][1], result)
+    return Selection(made[best.graph], ranked, built[best][0], choice, failures, built[best][1], result)
 
 
 def describe(scheduled: ScheduledGraph) -> str:

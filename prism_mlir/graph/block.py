@@ -16,7 +16,7 @@ from functools import cached_property
 
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import InputError
-from prism_mlir.graph.ops import Op, Shape
+from prism_mlir.graph.ops import RUNNING_MAX, Kind, Op, Shape
 
 
 class Stage(StrEnum):
@@ -57,16 +57,22 @@ class Load:
 
 @dataclass(frozen=True, slots=True)
 class Accum:
-    """The sum of a body tile over all iterations. ``monoid`` is a row of ``ops.MONOIDS``."""
+    """The sum of a body tile over all iterations. ``monoid`` is a row of ``ops.MONOIDS``.
+
+    degree: where not 0, there is a second operand, a running maximum m, and the tile of iteration i counts ``exp(degree * m_i)``
+            times what it holds; the result counts ``exp(degree * m)`` with the last m. Made for code (see ``scaled_tiles``).
+    """
 
     monoid: str = "sum"
+    degree: int = 0
 
     @property
     def sort_key(self) -> tuple[str, ...]:
-        return ("accum", self.monoid)
+        return ("accum", self.monoid, *([str(self.degree)] if self.degree else []))
 
     def __str__(self) -> str:
-        return "accum" if self.monoid == "sum" else f"accum[{self.monoid}]"
+        attributes = [*([self.monoid] if self.monoid != "sum" else []), *([str(self.degree)] if self.degree else [])]
+        return f"accum[{'; '.join(attributes)}]" if attributes else "accum"
 
 
 BlockOp = Load | Accum | Op
@@ -145,6 +151,10 @@ def node_stage(node: BlockNode, operands: list[Stage], index: int = 0) -> Stage:
         if operands[0] is not Stage.BODY:
             raise InputError(f"block node {index} accumulates a tile that does not change in the loop")
         return Stage.AFTER
+    if isinstance(node.op, Op) and node.op.kind is Kind.SCAN:
+        if operands[0] is not Stage.BODY:
+            raise InputError(f"block node {index} ({node.op}) is about a tile that does not change in the loop")
+        return Stage.BODY if node.op == RUNNING_MAX else Stage.AFTER
     if Stage.BODY in operands and Stage.AFTER in operands:
         raise InputError(f"block node {index} mixes a tile of the loop body with one that exists after the loop")
     for stage in (Stage.BODY, Stage.AFTER):

@@ -45,7 +45,7 @@ def operand_pairs(op: Op, shapes: Sequence[Shape], result: Shape) -> list[tuple[
             for d in range(rank - 2):
                 pairs += [((0, d), (1, d)), ((0, d), (-1, d))]
             pairs += [((0, rank - 1), (1, rank - 2)), ((0, rank - 2), (-1, rank - 2)), ((1, rank - 1), (-1, rank - 1))]
-        case Kind.UNARY | Kind.BINARY:
+        case Kind.UNARY | Kind.BINARY | Kind.SCAN:
             for d in range(len(result)):
                 pairs += [((k, d), (-1, d)) for k in range(len(shapes)) if shapes[k][d] == result[d]]
         case Kind.REDUCE:

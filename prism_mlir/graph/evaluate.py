@@ -64,11 +64,20 @@ def evaluate_block(
             tile = inputs[node.op.source].reshape(*(1,) * lead, *inputs[node.op.source].shape)
             tiles.append(load_tile(block, node.op, tile, *next(loads), sizes))
         elif isinstance(node.op, Accum):
-            tiles.append(fold(node.op.monoid, operands[0], lead - 1, domain))
+            tiles.append(_accumulated(node.op, operands, lead - 1, domain))
         else:
             op = node.op if node.op.shape is None else tile_op(block, mapping, sizes, node.op, k)
             tiles.append(apply_to_tiles(op, operands, lead, domain, k))
     return tuple(save_tile(block, tiles[o], row) for o, row in zip(block.outputs, mapping.omap, strict=True))
+
+
+def _accumulated(op: Accum, operands: Sequence[Array], axis: int, domain: Domain) -> Array:
+    """The sum (or maximum) over the loop's axis, of tiles that are brought to the last running maximum first."""
+    tile = operands[0]
+    if op.degree:
+        behind = op.degree * (operands[1] - np.take(operands[1], [-1], axis))
+        tile = tile * np.exp(behind)
+    return fold(op.monoid, tile, axis, domain)
 
 
 def load_tile(

@@ -23,7 +23,7 @@ from prism_mlir.graph.block import Accum, BlockGraph, Load, Stage, TensorType
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import PrismError
 from prism_mlir.graph.mapping import Mapping, Partition, tile_partitions, tile_shape
-from prism_mlir.graph.ops import Kind, Op, Shape
+from prism_mlir.graph.ops import RUNNING_MAX, Kind, Op, Shape
 from prism_mlir.graph.program import row_major
 from prism_mlir.graph.tile_layout import TileLayout
 
@@ -130,7 +130,8 @@ class Buffer:
     """A tile in shared memory.
 
     node:  block node whose values it holds
-    kind:  ``load``, ``operand`` (rounded for a tensor-core product) or ``value`` (f32)
+    kind:  ``load``, ``operand`` (rounded for a tensor-core product), ``value`` (f32) or ``factor`` (f32, what accumulators are
+           multiplied with when a running maximum rises)
     slots: copies, for the pipeline
     """
 
@@ -218,7 +219,7 @@ def contiguous_dim(shape: Shape, strides: Sequence[int]) -> int:
 
 def is_inline(op: object) -> bool:
     """Whether a node is evaluated where it is used."""
-    return isinstance(op, Op) and op.kind not in (Kind.MATMUL, Kind.REDUCE)
+    return isinstance(op, Op) and op.kind not in (Kind.MATMUL, Kind.REDUCE) and op != RUNNING_MAX
 
 
 def is_reduction(op: object) -> bool:
@@ -391,7 +392,7 @@ class _Placer:
                 for v in node.operands:
                     copied = not self.operand_in_place(v, self.products[k])
                     yield Site(v, self._phase(v), "operand") if copied else Site(v, self._phase(k), "read")
-            elif is_reduction(node.op):
+            elif is_reduction(node.op) or node.op == RUNNING_MAX:
                 yield Site(node.operands[0], self._phase(k), "reduce")
             elif isinstance(node.op, Accum) and node.operands[0] not in self.fused:
                 yield Site(node.operands[0], Phase.LOOP, "accum" if node.op.monoid == "sum" else "reduce")
@@ -450,6 +451,11 @@ class _Placer:
 
     def _values(self) -> Iterator[Buffer]:
         for k, node in enumerate(self.block.nodes):
+            if node.op == RUNNING_MAX:
+                layout = TileLayout.row_major(self.tiles[k], 4)
+                yield Buffer(k, "value", DType.F32, layout, 1, Phase.BEFORE, Phase.LOOP)
+                yield Buffer(k, "factor", DType.F32, layout, 1, Phase.LOOP, Phase.LOOP)
+                continue
             reduction = is_reduction(node.op) and k not in self.fused
             accumulated = isinstance(node.op, Accum) and k not in self.held
             if not (reduction or accumulated or k in self.spilled):

@@ -29,6 +29,7 @@ class Kind(StrEnum):
     TRANSPOSE = "transpose"
     RESHAPE = "reshape"
     CONSTANT = "constant"
+    SCAN = "scan"
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -106,6 +107,9 @@ def constant(value: float, shape: Shape) -> Op:
 
 MATMUL, ADD, SUB, MUL, DIV = Op("matmul"), Op("add"), Op("sub"), Op("mul"), Op("div")
 MAXIMUM, MINIMUM = Op("max"), Op("min")
+RUNNING_MAX, LAST = Op("running_max"), Op("last")
+
+LOWEST = -3.4028234663852886e38  # the least finite f32: a maximum of nothing that can still be subtracted from -inf
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,6 +230,17 @@ def _unranked(op: Op, a: Sequence[Array], k: Domain) -> Array:
     raise AssertionError(f"{op.name} depends on the rank: call evaluate_op")
 
 
+def _scanned(op: Op, a: Array, rank: int, domain: Domain) -> Array:
+    """An operator along the loop's axis, which comes right before the data dims."""
+    axis = a.ndim - rank - 1
+    if op.name == "last":
+        return np.take(a, [-1], axis)
+    parts = [np.maximum(np.take(a, [0], axis), LOWEST)]
+    for k in range(1, a.shape[axis]):
+        parts.append(domain.maximum(parts[-1], np.take(a, [k], axis)))
+    return np.concatenate(parts, axis)
+
+
 OPS: dict[str, OpSpec] = {
     "matmul": OpSpec(Kind.MATMUL, 2, _matmul_shape, lambda op, a, k: k.matmul(*a), "Matmul", linear=frozenset({0, 1})),
     "unary": OpSpec(Kind.UNARY, 1, _unary_shape, _unary_meaning, "Unary"),
@@ -259,6 +274,10 @@ OPS: dict[str, OpSpec] = {
     ),
     "reshape": OpSpec(Kind.RESHAPE, 1, _reshape_shape, _unranked, "Reshape", linear=frozenset({0})),
     "constant": OpSpec(Kind.CONSTANT, 0, _constant_shape, _constant_meaning, "Constant"),
+    # Of tiles of a loop, made for code and never searched (see ``scaled_tiles``): the elementwise maximum of all iterations
+    # so far and of LOWEST, and the tile of the last iteration.
+    "running_max": OpSpec(Kind.SCAN, 1, lambda op, shapes: shapes[0], _unranked, "RunningMax"),
+    "last": OpSpec(Kind.SCAN, 1, lambda op, shapes: shapes[0], _unranked, "Last"),
 }
 
 
@@ -266,6 +285,8 @@ def evaluate_op(op: Op, operands: Sequence[Array], rank: int, domain: Domain) ->
     """Apply an operator to arrays whose last ``rank`` axes are the operand's data dims."""
     if (monoid := op.spec.monoid) is not None:
         return fold(monoid, operands[0], _reduce_axis(op, operands[0], rank), domain)
+    if op.kind is Kind.SCAN:
+        return _scanned(op, operands[0], rank, domain)
     if op.name == "reshape":
         assert op.shape is not None
         lead = operands[0].shape[: operands[0].ndim - rank]

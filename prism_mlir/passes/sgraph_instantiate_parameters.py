@@ -13,6 +13,7 @@ from prism_mlir.codegen.compile import feasible
 from prism_mlir.dialects.sgraph.bridge import graph_to_ir
 from prism_mlir.dialects.sgraph.graph_ops import GraphOp
 from prism_mlir.graph.errors import CodegenError, InputError
+from prism_mlir.graph.scaled_tiles import with_scaled_tiles
 from prism_mlir.passes.base import PrismPass
 from prism_mlir.passes.candidates import Work, replace_graphs, work_of
 from prism_mlir.passes.legality import Stage
@@ -75,14 +76,18 @@ class SgraphInstantiateParametersPass(PrismPass):
             raise CodegenError(f"no graph of @{work.program.name} is proved", None, "raise the search limits")
         graphs = [work.graphs[k] for k in proved]
         source = {g.fingerprint: work.ops[k] for g, k in zip(graphs, proved, strict=True)}
-        choice = choose(graphs, target, work.program, samples=self.samples, seed=self.seed)
+        made, impossible = with_scaled_tiles(work.program, graphs)
+        if impossible and not made:
+            raise CodegenError(f"no graph of @{work.program.name} can be built: {impossible[0][1]}")
+        choice = choose(list(made), target, work.program, samples=self.samples, seed=self.seed)
         kept: list[GraphOp] = []
         for best in _buildable(choice.ranked, work):
-            origin = source[best.scheduled.graph.fingerprint]
+            graph = made[best.scheduled.graph]
+            origin = source[graph.fingerprint]
             assert origin.verdict is not None
             kept.append(
                 graph_to_ir(
-                    best.scheduled.graph,
+                    graph,
                     origin.sym_name.data if self.keep == 1 else f"{origin.sym_name.data}_s{len(kept)}",
                     program=work.program,
                     verdict=origin.verdict.data,

@@ -102,6 +102,8 @@ class AbstractTarget:
                 return self.on_one(operands[0]).get(label_of(op))
             case Kind.CONSTANT:
                 return self.graph.lookup(constant_label(op))
+            case Kind.SCAN:
+                return None
 
 
 def abstract_target(program: Program, max_nodes: int = MAX_NODES) -> AbstractTarget:

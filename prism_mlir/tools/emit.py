@@ -50,9 +50,9 @@ def final_module(done: Compilation) -> str:
     for built in done.built.parts:
         selection, program = built.selection, built.part.program
         scheduled = selection.ranked.scheduled
-        verdict = built.discovery.verdict_of(scheduled.graph)
+        verdict = built.discovery.verdict_of(selection.graph)
         chosen = graph_to_ir(
-            scheduled.graph,
+            selection.graph,
             f"{program.name}_graph",
             program=program,
             verdict=VerdictNote(verdict.status.value, verdict.axiom_hash),
@@ -88,7 +88,7 @@ def report(done: Compilation) -> dict[str, Any]:
 
 def _part(built: BuiltPart) -> dict[str, Any]:
     selection = built.selection
-    graph, schedule = selection.ranked.scheduled.graph, selection.ranked.scheduled.schedule
+    graph, schedule = selection.graph, selection.ranked.scheduled.schedule
     cost, ptxas, timed = selection.ranked.cost, selection.ptxas, selection.profile
     return {
         "name": built.part.program.name,

@@ -49,7 +49,7 @@ def _lines(done: Compilation, output: Path, files: dict[str, str]) -> list[tuple
 def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
     discovery, scheduled = built.discovery, built.selection.ranked.scheduled
     counts, statuses = discovery.funnel.counts, [v.status for v in discovery.verdicts]
-    chosen = str(scheduled.graph).splitlines()
+    chosen = str(built.selection.graph).splitlines()
     schedule = f"{scheduled.schedule.warps} warps, {scheduled.schedule.stages} stages"
     return [
         ("program", f"{built.part.program.name}: {', '.join(str(n.op) for n in built.part.program.nodes)}"),

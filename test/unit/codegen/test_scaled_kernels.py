@@ -1,0 +1,121 @@
+"""Softmax in emitted code: proved graphs at random legal schedules, on the PTX machine with every check on.
+
+Expected values are the source program's (with its shift) in f64; the bound is the running error analysis of the program
+(``compiler.error_bound``), which knows nothing of the graph or the schedule.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from functools import cache
+from random import Random
+
+import numpy as np
+import pytest
+
+from prism_mlir.codegen.compile import compile_graph, feasible
+from prism_mlir.compiler.discover import discover
+from prism_mlir.compiler.error_bound import error_bounds
+from prism_mlir.compiler.execute import Emulator
+from prism_mlir.graph.dtypes import DType, from_float64, to_float64
+from prism_mlir.graph.examples import attention, build_program, qk_attention
+from prism_mlir.graph.fields import Reals
+from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.ops import ADD, DIV, MATMUL, sum_, unary
+from prism_mlir.graph.program import Program
+from prism_mlir.graph.scaled_tiles import with_scaled_tiles
+from prism_mlir.graph.schedule import Schedule
+from prism_mlir.search.limits import SearchLimits
+
+
+def shifted(program: Program) -> Program:
+    nodes = [replace(n, shift=2) if n.op.fn is not None and n.op.fn.text == "exp(x)" else n for n in program.nodes]
+    return replace(program, nodes=tuple(nodes))
+
+
+def masked() -> Program:
+    """softmax(Q K / 4 + M) V"""
+    shapes = {"Q": (2, 8, 16), "K": (2, 16, 48), "V": (2, 48, 16), "M": (1, 8, 48)}
+    scores = [(MATMUL, (0, 1)), (unary("x/4"), (4,)), (ADD, (5, 3)), (unary("exp(x)"), (6,))]
+    return shifted(build_program("masked", shapes, [*scores, (sum_(2), (7,)), (DIV, (7, 8)), (MATMUL, (9, 2))]))
+
+
+PROGRAMS: dict[str, tuple[Callable[[], Program], int]] = {
+    "grouped": (lambda: shifted(attention(2, 64, 32, 8)), 1),
+    "one row": (lambda: shifted(attention(3, 40, 16, 1)), 1),
+    "odd rows": (lambda: shifted(attention(2, 48, 16, 5)), 2),
+    "normalised": (lambda: shifted(qk_attention(2, 32, 16, 8)), 1),
+    "masked": (masked, 1),
+}
+
+
+@cache
+def graphs_of(name: str) -> tuple[Program, tuple[KernelGraph, ...]]:
+    make, kernels = PROGRAMS[name]
+    program = make()
+    made, _ = with_scaled_tiles(program, discover(program, SearchLimits(kernels=kernels)).proved)
+    return program, tuple(made)
+
+
+def arguments(program: Program, kind: str, seed: int) -> list[np.ndarray]:
+    """Inputs as stored. ``steep``: scores reach some 1e4; ``masked``: half of M is -inf, and all of its row 1."""
+    rng = np.random.default_rng(seed)
+    values = [rng.standard_normal(i.arg_shape) for i in program.inputs]
+    if kind == "steep":
+        values[0] *= 2000.0
+        values[0][..., ::3, :] = 0.0
+    if kind == "masked":
+        values[3][rng.random(values[3].shape) < 0.5] = -np.inf
+        values[3][:, 1, :] = -np.inf
+    return [from_float64(v, i.dtype) for v, i in zip(values, program.inputs, strict=True)]
+
+
+def schedule(graph: KernelGraph, rng: Random) -> Schedule:
+    """Any sizes, those that leave the last tile ragged included."""
+    sizes = {p: rng.choice([1, 2, 2, 3, 4, 5, 8]) for p in graph.parallel_dims}
+    return Schedule.of(sizes, rng.choice([1, 2, 4]), rng.choice([1, 2, 3]))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_random_graphs_at_random_schedules(name: str) -> None:
+    program, graphs = graphs_of(name)
+    rng, ran = Random(name), 0
+    while ran < 5:
+        graph = rng.choice(graphs)
+        point = schedule(graph, rng)
+        if feasible(program, graph, point) is not None:
+            continue
+        compiled = compile_graph(program, graph, point)
+        run = Emulator(compiled.launch, {compiled.launch.kernels[0].ptx: compiled.ptx})
+        for kind in ("plain", "steep", *(["masked"] if name == "masked" else [])):
+            inputs = arguments(program, kind, ran)
+            views = program.views(inputs)
+            with np.errstate(invalid="ignore"):
+                (exact,), (bound,) = program.evaluate(views, Reals()), error_bounds(program, views)
+            (got,) = run(inputs)
+            value = to_float64(got, program.outputs[0].dtype)
+            nothing = np.isnan(exact)
+            assert nothing.any() == (kind == "masked")
+            assert np.isnan(value[nothing]).all()
+            assert (np.abs(value - exact)[~nothing] <= bound[~nothing]).all(), (str(graph), point, kind)
+        ran += 1
+
+
+def test_results_in_f32() -> None:
+    """Accurate forms of exp and division, where results are f32."""
+    program = shifted(attention(2, 48, 16, 4))
+    wide = replace(
+        program,
+        inputs=tuple(replace(i, dtype=DType.F32) for i in program.inputs),
+        outputs=tuple(replace(o, dtype=DType.F32) for o in program.outputs),
+    )
+    graph = next(g for g in with_scaled_tiles(wide, discover(wide).proved)[0] if next(g.custom).block.loop)
+    point = Schedule.of(dict.fromkeys(graph.parallel_dims, 2), 2, 2)
+    compiled = compile_graph(wide, graph, point)
+    inputs = arguments(wide, "plain", 1)
+    views = wide.views(inputs)
+    (exact,), (bound,) = wide.evaluate(views, Reals()), error_bounds(wide, views)
+    (got,) = Emulator(compiled.launch, {compiled.launch.kernels[0].ptx: compiled.ptx})(inputs)
+    assert bound.max() < 2.0**-11  # what rounding a 1 to f16 may cost: f16 would not do
+    assert (np.abs(got - exact) <= bound).all()
