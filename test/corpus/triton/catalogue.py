@@ -6,14 +6,16 @@ from typing import Any
 
 import triton.language as tl
 
+from corpus.triton.atomics import atomics
 from corpus.triton.attention import attention
 from corpus.triton.compile import Spec
 from corpus.triton.decode import decode_combine, decode_part
-from corpus.triton.elementwise import convert, functions, transpose
+from corpus.triton.elementwise import cached_copy, convert, functions, half_arithmetic, integers, transpose
 from corpus.triton.grouped_matmul import grouped_matmul
 from corpus.triton.matmul import matmul
 from corpus.triton.norms import layer_norm, rms_norm
 from corpus.triton.random_numbers import dropout, random_integers, random_normal
+from corpus.triton.rearrange import rearrange
 from corpus.triton.scan import recurrence, running_sum
 from corpus.triton.search import argmax, cross_entropy, histogram, sort_rows
 from corpus.triton.softmax import softmax_online, softmax_row
@@ -70,6 +72,17 @@ VECTORS: dict[str, Spec] = {
     "convert-f32-i8": Spec(convert, _types(x="*fp32", out="*i8", n="i32"), {"BLOCK": 256}),
     "convert-i64-f32": Spec(convert, _types(x="*i64", out="*fp32", n="i32"), {"BLOCK": 256}),
     "convert-f16-e5m2": Spec(convert, _types(x="*fp16", out="*fp8e5", n="i32"), {"BLOCK": 512}, frozenset(("x", "out"))),
+    "integers-i64": Spec(integers, _types(x="*i64", out="*i64", n="i32"), {"BLOCK": 128}),
+    "half_arithmetic-f16": Spec(
+        half_arithmetic, _types(x="*fp16", y="*fp16", out="*fp16", n="i32"), {"BLOCK": 256}, frozenset(("x", "y", "out"))
+    ),
+    "half_arithmetic-bf16": Spec(half_arithmetic, _types(x="*bf16", y="*bf16", out="*bf16", n="i32"), {"BLOCK": 256}),
+    "cached_copy-f32": Spec(
+        cached_copy, _types(x="*fp32", out="*fp32", n="i32"), {"BLOCK": 512}, frozenset(("x", "out", "n"))
+    ),
+    "atomics": Spec(
+        atomics, _types(x="*fp32", words="*i32", floats="*fp32", old="*i32", n="i32"), {"BLOCK": 128}, num_warps=2
+    ),
     "transpose-f16": Spec(
         transpose, _types(x="*fp16", out="*fp16", rows="i32", columns="i32"), {"BLOCK_M": 32, "BLOCK_N": 64},
         frozenset(("x", "out")),
@@ -105,6 +118,10 @@ ROWS: dict[str, Spec] = {
     "argmax-f32": Spec(argmax, _types(x="*fp32", out="*i32", columns="i32"), {"BLOCK": 512}),
     "sort-i32": Spec(sort_rows, _types(x="*i32", out="*i32", columns="i32", largest="i32"), {"BLOCK": 128}),
     "histogram-i32": Spec(histogram, _types(x="*i32", out="*i32", n="i32"), {"BLOCK": 512, "BINS": 64}),
+    "rearrange-f32": Spec(
+        rearrange, _types(x="*fp32", moved="*fp32", largest="*fp32", totals="*fp32"), {"BLOCK": 128, "TOP": 16},
+        frozenset(("x", "moved")),
+    ),
     "cross_entropy-f16": Spec(
         cross_entropy, _types(logits="*fp16", label="*i64", loss="*fp32", columns="i32"), {"BLOCK": 512}
     ),
@@ -124,6 +141,8 @@ PRODUCTS: dict[str, Spec] = {
     "matmul-tf32x3-32x32x32-w4-s2": _matmul("fp32", "fp32", (32, 32, 32), 4, 2, "a b c n k row_a row_b", precision="tf32x3"),
     "matmul-f32-32x32x16-w4-s2": _matmul("fp32", "fp32", (32, 32, 16), 4, 2, "a b c n k row_a row_b", precision="ieee"),
     "matmul-i8-64x32x64-w4-s3": _matmul("i8", "i32", (64, 32, 64), 4, 3, "a b c n k row_a row_b", tl.int32),
+    "matmul-f64-32x32x16-w4-s2": _matmul("fp64", "fp64", (32, 32, 16), 4, 2, "a b c n k row_a row_b", tl.float64, "ieee"),
+    "matmul-e5m2-32x32x32-w4-s2": _matmul("fp8e5", "fp32", (32, 32, 32), 4, 2, "a b c n k row_a row_b"),
     "grouped_matmul-f16": Spec(
         grouped_matmul,
         _types(x="*fp16", weights="*fp16", out="*fp16", first_row="*i32", groups="i32", n="i32", k="i32"),
@@ -142,7 +161,7 @@ PRODUCTS: dict[str, Spec] = {
 ATTENTION: dict[str, Spec] = {
     "attention-f16": _attention("fp16", 32, (32, 16), False, 4, 2),
     "attention-causal-f16": _attention("fp16", 32, (64, 32), True, 4, 3),
-    "attention-causal-bf16": _attention("bf16", 16, (32, 32), True, 2, 4),
+    "attention-causal-bf16": _attention("bf16", 32, (32, 32), True, 2, 4),
     "decode_part-f16": Spec(
         decode_part,
         _types(q="*fp16", k="*fp16", v="*fp16", part_out="*fp32", part_lse="*fp32", length="i32", chunk="i32",

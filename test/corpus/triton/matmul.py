@@ -29,7 +29,7 @@ def matmul(
     for start in range(0, k, BLOCK_K):
         pa = start + p[None, :]
         pb = start + p[:, None]
-        x = tl.load(a + i * row_a + pa * col_a, mask=(i < m) & (pa < k), other=0)
-        y = tl.load(b + pb * row_b + j * col_b, mask=(pb < k) & (j < n), other=0)
+        x = tl.load(a + i * row_a + pa * col_a, mask=(i < m) & (pa < k), other=0.0)
+        y = tl.load(b + pb * row_b + j * col_b, mask=(pb < k) & (j < n), other=0.0)
         total = tl.dot(x, y, total, input_precision=PRECISION, out_dtype=SUM)
     tl.store(c + i * n + j, total.to(c.dtype.element_ty), mask=(i < m) & (j < n))

@@ -68,6 +68,6 @@ def decode() -> Case:
 CASES: dict[str, Callable[[], Case]] = {
     "attention-f16": lambda: attention("attention-f16", "f16", 117, 32, 32, causal=False),
     "attention-causal-f16": lambda: attention("attention-causal-f16", "f16", 150, 32, 64, causal=True),
-    "attention-causal-bf16": lambda: attention("attention-causal-bf16", "bf16", 107, 16, 32, causal=True),
+    "attention-causal-bf16": lambda: attention("attention-causal-bf16", "bf16", 107, 32, 32, causal=True),
     "decode-f16": decode,
 }

@@ -20,7 +20,7 @@ from ptx_harness import same_bits
 from prism_mlir.runtime.ptx import Checks, Module, RunResult
 from prism_mlir.runtime.ptx.machine import FAST_CHECKS
 
-U32, U16, UBF = 2.0**-24, 2.0**-11, 2.0**-8
+U64, U32, U16, UBF = 2.0**-53, 2.0**-24, 2.0**-11, 2.0**-8
 TINY16, TINY32 = 2.0**-25, 2.0**-126  # half the distance between subnormals of f16; what .ftz makes zero
 Array = npt.NDArray[Any]
 

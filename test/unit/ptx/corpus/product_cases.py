@@ -7,32 +7,40 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from corpus_case import TINY16, U16, U32, UBF, Array, Case, Expect, Launch, from_bf16, to_bf16
+from corpus_case import TINY16, U16, U32, U64, UBF, Array, Case, Expect, Launch, from_bf16, to_bf16
 
 # Relative error of a product of two elements before it is added. tf32 keeps 10 bits of fraction, and truncation loses up to
 # 2**-10; tf32x3 adds what was lost, cut to tf32 again, and leaves out the product of the two losses. f16, bf16 and f32
 # products are exact in f32, or rounded once as part of the sum.
 PRODUCT = {"tf32": 2 * 2.0**-10 + 2.0**-20, "tf32x3": 2 * 2.0**-20 + 2.0**-20}
-ROUNDING = {np.float16: (U16, TINY16), np.uint16: (UBF, 0.0), np.float32: (U32, 0.0)}
+ROUNDING = {np.float16: (U16, TINY16), np.uint16: (UBF, 0.0), np.float32: (U32, 0.0), np.float64: (U64, 0.0)}
 
 
 def elements(kind: str, seed: int, *shape: int) -> Array:
+    """Random matrices; ``e5m2`` is the upper half of f16."""
     rng = np.random.default_rng(seed)
     if kind == "i8":
         return rng.integers(-128, 128, shape, np.int8)
-    x = (rng.standard_normal(shape) / 4).astype(np.float32)
-    return to_bf16(x) if kind == "bf16" else x.astype(np.float16 if kind == "f16" else np.float32)
+    x = rng.standard_normal(shape) / 4
+    if kind == "bf16":
+        return to_bf16(x)
+    if kind == "e5m2":
+        return (x.astype(np.float16).view(np.uint16) >> 8).astype(np.uint8)
+    return x.astype(f"f{int(kind[1:]) // 8}")
 
 
 def wide(x: Array) -> Array:
+    if x.dtype == np.uint8:
+        return (x.astype(np.uint16) << 8).view(np.float16).astype(np.float64)
     return (from_bf16(x) if x.dtype == np.uint16 else x).astype(np.float64)
 
 
 def product_bound(a: Array, b: Array, out: type[np.generic], terms: float, each: float = 0.0) -> tuple[Array, Array]:
-    """The exact product, and the bound: ``terms`` additions in f32 one after another, ``each`` product's error, one rounding."""
+    """The exact product, and the bound: ``terms`` additions in f32 (f64) one after another, ``each`` product's error, one
+    rounding."""
     exact, size = wide(a) @ wide(b), np.abs(wide(a)) @ np.abs(wide(b))
     unit, tiny = ROUNDING[out]
-    return exact, (terms * U32 + each) * size + unit * np.abs(exact) + tiny
+    return exact, (terms * min(unit, U32) + each) * size + unit * np.abs(exact) + tiny
 
 
 def matmul(
@@ -109,6 +117,9 @@ CASES: dict[str, Callable[[], Case]] = {
     ),
     "matmul-f32-32x32x16-w4-s2": lambda: matmul("matmul-f32-32x32x16-w4-s2", "f32", np.float32, (40, 48, 48)),
     "matmul-i8-64x32x64-w4-s3": lambda: matmul("matmul-i8-64x32x64-w4-s3", "i8", np.int32, (70, 48, 208)),
+    # Twice the additions: NumPy's own sum in f64 has such an error, too.
+    "matmul-f64-32x32x16-w4-s2": lambda: matmul("matmul-f64-32x32x16-w4-s2", "f64", np.float64, (40, 48, 48), terms=2),
+    "matmul-e5m2-32x32x32-w4-s2": lambda: matmul("matmul-e5m2-32x32x32-w4-s2", "e5m2", np.float32, (40, 48, 80)),
     "grouped_matmul-f16": grouped,
     "split_k-f16-f32": lambda: split_k("split_k-f16-f32", np.float32, 3),
     "split_k-f16-f16": lambda: split_k("split_k-f16-f16", np.float16, 2),

@@ -119,6 +119,21 @@ def histogram() -> Case:
     return Case((Launch("histogram-i32", (3,), (x, out, 1300), frozenset()),), (Expect(out, exact),))
 
 
+def rearrange() -> Case:
+    """Moves are exact; a running product of up to 128 factors rounds at most 127 times along any tree."""
+    x = np.random.default_rng(21).standard_normal(128).astype(np.float32)
+    moved, largest, totals = np.zeros((5, 128), np.float32), np.zeros(16, np.float32), np.zeros(4, np.float32)
+    i = np.arange(128)
+    product = np.cumprod(x.astype(np.float64))
+    pairs = x.reshape(64, 2)[:, ::-1].reshape(-1)
+    exact = np.stack([x[::-1], x[i * 7 % 128], x.reshape(32, 4).T.reshape(-1), pairs, product])
+    bound = np.zeros((5, 128))
+    bound[4] = 127 * U32 * np.abs(product) + TINY32
+    launch = Launch("rearrange-f32", (1,), (x, moved, largest, totals), frozenset({1, 2, 3}))
+    last = np.array([x.max(), x.argmax(), np.bitwise_xor.reduce(i), np.bitwise_or.reduce(i)])
+    return Case((launch,), (Expect(moved, exact, bound), Expect(largest, np.sort(x)[::-1][:16]), Expect(totals, last)))
+
+
 def cross_entropy() -> Case:
     """log and exp as in softmax; the two parts of the loss cancel, so the bound is of their sizes."""
     rng = np.random.default_rng(20)
@@ -149,4 +164,5 @@ CASES: dict[str, Callable[[], Case]] = {
     "sort-i32": sort,
     "histogram-i32": histogram,
     "cross_entropy-f16": cross_entropy,
+    "rearrange-f32": rearrange,
 }

@@ -108,6 +108,64 @@ def transpose() -> Case:
     return Case((Launch("transpose-f16", (3, 3), (x, out, 75, 131), ONE_OUT),), (Expect(out, x.T),))
 
 
+def integers() -> Case:
+    """Python's unbounded integers, wrapped to 64 bits."""
+    edges = [0, 1, -1, 6, 7, -7, 13, -13, 2**31 - 1, -(2**31), 2**32, 2**63 - 1, -(2**63), -(2**63) + 1]
+    x = np.concatenate([edges, np.random.default_rng(7).integers(-(2**62), 2**62, 100)]).astype(np.int64)
+    rows = []
+    for v in x.tolist():
+        low, unsigned = v & 0xFFFFFFFF, v & (2**64 - 1)
+        quotient, remainder = abs(v) // 7, abs(v) % 13
+        rows.append([
+            -quotient if v < 0 else quotient, -remainder if v < 0 else remainder, unsigned * unsigned >> 64, v >> 3, v << 2,
+            abs(v), low.bit_count(), 32 - low.bit_length(),
+        ])  # fmt: skip
+    exact = np.array([[w & (2**64 - 1) for w in row] for row in rows], np.uint64).view(np.int64).T
+    out = np.zeros((8, len(x)), np.int64)
+    return Case((Launch("integers-i64", (1,), (x, out, len(x)), ONE_OUT),), (Expect(out, exact),))
+
+
+def half_arithmetic(kernel: str, store: Callable[[Array], Array], load: Callable[[Array], Array]) -> Case:
+    """One rounding each: f32 holds sums of close numbers, and products, of two short ones exactly, or Triton computes in f32."""
+    rng = np.random.default_rng(8)
+    special = [0.0, -0.0, np.inf, -np.inf, 1.0, -1.0, 6e4, 6e-8, -6e-8, 1.5]
+    x, y = (store(np.concatenate([rng.permutation(special), rng.standard_normal(390)])) for _ in range(2))
+    a, b = load(x).astype(np.float64), load(y).astype(np.float64)
+    n = len(x)
+    out = np.zeros((7, n), x.dtype)
+    with np.errstate(invalid="ignore", over="ignore"):
+        rows = [a + b, a - b, a * b, np.maximum(a, b), np.minimum(a, b), np.where(a > b, -a, -b), np.abs(a)]
+        exact = np.stack([load(store(row)) for row in rows])
+    return Case((Launch(kernel, (2,), (x, y, out, n), frozenset({2})),), (Expect(out, exact, 0.0, load),))
+
+
+def cached_copy() -> Case:
+    x = np.random.default_rng(9).standard_normal(1040).astype(np.float32)
+    out = np.zeros((2, 1040), np.float32)
+    launch = Launch("cached_copy-f32", (3,), (x, out, 1040), ONE_OUT)
+    return Case((launch,), (Expect(out, np.stack([x, x]) * 2),))
+
+
+def atomics() -> Case:
+    """Three programs; blocks run in order on the machine, so that what each finds is known, too."""
+    n = 300
+    i = np.arange(n)
+    x = np.random.default_rng(10).standard_normal(n).astype(np.float32)
+    words, floats = np.array([-1, 0, 0, -(2**31), 2**31 - 1, 0, 0, 0], np.int32), np.zeros(n + 2, np.float32)
+    floats[:2] = [-np.inf, np.inf]
+    old = np.zeros(3, np.int32)
+    exact = [np.bitwise_and.reduce(i), np.bitwise_or.reduce(i), np.bitwise_xor.reduce(i), n - 8, -7, i.sum(), 5, 3]
+    launch = Launch("atomics", (3,), (x, words, floats, old, n), frozenset({3}))
+    return Case(
+        (launch,),
+        (
+            Expect(words, np.array(exact)),
+            Expect(floats, np.concatenate([[x.max(), x.min()], x])),
+            Expect(old, np.arange(3)),
+        ),
+    )
+
+
 def philox(counter: tuple[int, int, int, int], seed: int) -> tuple[int, int, int, int]:
     """Philox4x32-10 of Salmon et al., "Parallel random numbers: as easy as 1, 2, 3" (SC 2011), with unbounded integers."""
     a, b, c, d = counter
@@ -178,6 +236,13 @@ CASES: dict[str, Callable[[], Case]] = {
         np.array([0, -1, 2**24, 2**24 + 4, 2**62, -(2.0**63), 2.0**63], np.float32),
     ),
     "convert-f16-e5m2": to_fp8,
+    "integers-i64": integers,
+    "half_arithmetic-f16": lambda: half_arithmetic(
+        "half_arithmetic-f16", lambda a: a.astype(np.float16), lambda a: a.astype(np.float32)
+    ),
+    "half_arithmetic-bf16": lambda: half_arithmetic("half_arithmetic-bf16", to_bf16, from_bf16),
+    "cached_copy-f32": cached_copy,
+    "atomics": atomics,
     "transpose-f16": transpose,
     "dropout-f32": dropout,
     "random_integers": random_integers,
