@@ -1,11 +1,12 @@
-"""Small launches of whole kernels with a reference in f64: the corpus under ``test/unit/ptx/data``, and kernels that the
-project's code generator emits.
+"""Small launches of whole kernels with a reference in f64: what other compilers wrote (``test/unit/ptx/data``), and kernels that
+the project's code generator emits.
 
 Inputs are read-only, so that a store to one of them is an error. The bounds are those of the tests of the same kernels.
 """
 
 from __future__ import annotations
 
+import json
 import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -29,9 +30,11 @@ from prism_mlir.runtime.ptx.program import Kernel, Program
 
 UNIT = Path(__file__).resolve().parents[2] / "test" / "unit"
 DATA = UNIT / "ptx" / "data"
-sys.path.append(str(UNIT / "codegen"))
+sys.path += [str(p) for p in (UNIT / "codegen", UNIT / "ptx", UNIT / "ptx" / "corpus", UNIT.parent)]
 
 import codegen_graphs as hand_written  # noqa: E402  (graphs in the shapes that search finds)
+import iree_cases  # noqa: E402
+import triton_cases  # noqa: E402
 from machine_run import magnitudes, random_arguments, tolerance  # noqa: E402
 
 Floats = npt.NDArray[np.float64]
@@ -44,8 +47,9 @@ class Launch:
 
     Attributes:
         grid, block: extents; ``shared_bytes``: dynamic shared memory.
-        args: one a parameter. Those in ``outputs`` are templates: every run gets its own, filled with ones (NaN).
-        correct: whether the outputs, by index of the argument, are what the kernel should compute.
+        args: one a parameter. Arrays that may be written are templates: every run gets its own.
+        outputs: which of them start undefined (all bits are set, a NaN).
+        correct: whether the written arrays, by index of the argument, are what the kernel should compute.
     """
 
     grid: tuple[int, ...]
@@ -64,8 +68,11 @@ class Launch:
             PtxError: what the machine has found.
         """
         args = list(self.args)
-        for n in self.outputs:
-            args[n] = np.full(args[n].nbytes, 0xFF, np.uint8).view(args[n].dtype).reshape(args[n].shape)
+        written = {n: a.copy() for n, a in enumerate(args) if isinstance(a, np.ndarray) and a.flags.writeable}
+        for n, array in written.items():
+            args[n] = array
+            if n in self.outputs:
+                array.reshape(-1).view(np.uint8).fill(0xFF)
         result = kernel.run(
             grid=self.grid,
             block=self.block,
@@ -75,17 +82,22 @@ class Launch:
             checks=checks,
             max_steps=max_steps,
         )
-        return {n: args[n] for n in self.outputs}, result
+        return written, result
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Case:
-    """A kernel, and a launch of it for each seed of its data."""
+    """A kernel and launches of it, which differ in their data and perhaps in their sizes."""
 
     name: str
     program: Program
     kernel: Kernel
     launch: Callable[[int], Launch]
+    count: int = 2
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        return tuple(self.launch(seed) for seed in range(self.count))
 
 
 def inputs(*arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
@@ -95,9 +107,12 @@ def inputs(*arrays: npt.NDArray[Any]) -> tuple[npt.NDArray[Any], ...]:
     return arrays
 
 
-def close(got: npt.NDArray[Any], exact: Floats, bound: Floats) -> bool:
-    """Whether every element is within its bound (a NaN never is)."""
-    return bool((np.abs(got.astype(np.float64) - exact) <= bound).all())
+def close(got: npt.NDArray[Any], exact: Floats, bound: Floats | float) -> bool:
+    """Whether every element is within its bound, or equal (infinities); two NaN are equal."""
+    wide = got.astype(np.float64)
+    with np.errstate(invalid="ignore"):
+        near = np.abs(wide - exact) <= bound
+    return bool((near | (wide == exact) | (np.isnan(wide) & np.isnan(exact))).all())
 
 
 # -- the corpus ---------------------------------------------------------------------------------------------------
@@ -117,7 +132,7 @@ def skinny_gemm(seed: int) -> Launch:
 
 def triton_softmax(seed: int) -> Launch:
     """Three rows, in blocks with place for 1024: the last 24 are masked, or most of them."""
-    n = 1000 if seed % 2 == 0 else 200
+    n = (1000, 100)[seed]
     x = (np.random.default_rng(seed).standard_normal((3, n)) * 3).astype(np.float32)
     exact = np.exp(x.astype(np.float64) - x.max(axis=1, keepdims=True))
     exact /= exact.sum(axis=1, keepdims=True)
@@ -126,14 +141,15 @@ def triton_softmax(seed: int) -> Launch:
 
 
 def triton_matmul(seed: int) -> Launch:
-    """Ragged in all three extents: 100 × 83 by 83 × 77 in blocks of 64 × 64 × 32."""
-    rng, (m, n, k) = np.random.default_rng(seed), (100, 77, 83)
+    """Ragged in all three extents; whole blocks of 64 × 64 × 32; and a sum of nothing."""
+    rng, (m, n, k) = np.random.default_rng(seed), ((100, 77, 83), (64, 128, 64), (70, 80, 0))[seed]
     a, b = (rng.standard_normal((m, k)) / 8).astype(np.float16), rng.standard_normal((k, n)).astype(np.float16)
     exact = a.astype(np.float64) @ b.astype(np.float64)
     size = np.abs(a).astype(np.float64) @ np.abs(b).astype(np.float64)
     bound = k * 2.0**-24 * size + np.abs(exact) * 2.0**-11 + 2.0**-25
     args = (*inputs(a, b), np.empty((m, n), np.float16), m, n, k, *_scratch(2))
-    return Launch((2, 2), (128,), 8192, args, frozenset({2}), lambda o: close(o[2], exact, bound))
+    grid = (-(-m // 64), -(-n // 64))
+    return Launch(grid, (128,), 8192, args, frozenset({2}), lambda o: close(o[2], exact, bound))
 
 
 def triton_attention(seed: int) -> Launch:
@@ -154,7 +170,38 @@ def _scratch(count: int) -> tuple[npt.NDArray[Any], ...]:
     return inputs(*(np.zeros(1, np.uint8) for _ in range(count)))
 
 
-CORPUS: tuple[Callable[[int], Launch], ...] = (skinny_gemm, triton_softmax, triton_matmul, triton_attention)
+CORPUS: dict[Callable[[int], Launch], int] = {skinny_gemm: 2, triton_softmax: 2, triton_matmul: 3, triton_attention: 2}
+
+
+def _same_part(whole: npt.NDArray[Any], part: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """What lies in ``other`` where ``part``, a view of ``whole``, lies there."""
+    return np.ndarray(part.shape, part.dtype, other, part.ctypes.data - whole.ctypes.data, part.strides)
+
+
+def kept(name: str, info: dict[str, Any]) -> Case:
+    """A kernel of ``data/corpus`` with the launch of its test."""
+    program = parse((DATA / "corpus" / f"{name}.ptx").read_text(), f"{name}.ptx")
+    build = triton_cases.CASES.get(name) or iree_cases.CASES[name.removeprefix("iree-")]
+
+    @cache
+    def launch(_: int) -> Launch:
+        test = build()
+        (run,) = test.launches
+        args = (*run.args, *_scratch(info["hidden"]))
+        arrays = {n: a for n, a in enumerate(args) if isinstance(a, np.ndarray)}
+        place = [next(n for n, a in arrays.items() if np.shares_memory(a, e.got)) for e in test.expected]
+        inputs(*(a for n, a in arrays.items() if n not in place))
+
+        def correct(outputs: Outputs) -> bool:
+            return all(
+                close(e.decode(_same_part(args[n], e.got, outputs[n])), np.asarray(e.exact, np.float64), e.bound)
+                for n, e in zip(place, test.expected, strict=True)
+            )
+
+        grid = run.grid or tuple(info["grid"])
+        return Launch(grid, tuple(info["block"]), info["shared_bytes"], args, run.outputs, correct)
+
+    return Case(name, program, program.kernels[info["entry"]], launch, 1)
 
 
 # -- emitted kernels ----------------------------------------------------------------------------------------------
@@ -208,9 +255,10 @@ def emitted(
 def cases() -> tuple[Case, ...]:
     """The corpus, then the emitted kernels."""
     found = []
-    for build in CORPUS:
+    for build, count in CORPUS.items():
         path = DATA / f"{build.__name__}.ptx"
         program = parse(path.read_text(), path.name)
         (kernel,) = program.kernels.values()
-        found.append(Case(build.__name__, program, kernel, cache(build)))
-    return (*found, *(emitted(*row) for row in EMITTED))
+        found.append(Case(build.__name__, program, kernel, cache(build), count))
+    table = json.loads((DATA / "corpus" / "launch.json").read_text())
+    return (*found, *(kept(name, info) for name, info in table.items()), *(emitted(*row) for row in EMITTED))

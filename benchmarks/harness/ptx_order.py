@@ -2,8 +2,8 @@
 
 A thread's *epoch* is how many barriers of its whole block it has passed. Two accesses to one cell by different threads of a
 block, one of them a store, are ordered exactly if their epochs differ. A ``cp.async`` stores at two times: when it is issued
-and when the issuing thread waits for it; no other access may lie between. Lanes of a warp that store one value to one cell in
-one instruction count as one thread. Shared and global memory are treated alike.
+and when the issuing thread waits for it; no other access may lie between. Threads that store one value to one cell in one
+instruction count as one thread. Shared and global memory are treated alike.
 
 What orders threads in another way (named barriers with a count, ``bar.warp.sync``, arrivals, fences between strong accesses) is
 not understood: the trace then says so and has no opinion.
@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-from harness.ptx_watch import Access, Accesses, Ints, Lanes, Run, executing
 
+from harness.ptx_watch import Access, Accesses, Ints, Lanes, Run, executing
 from prism_mlir.runtime.ptx.decode import Step
 from prism_mlir.runtime.ptx.program import Instruction, IntImm
-from prism_mlir.runtime.ptx.state import WARP, Mask, State
+from prism_mlir.runtime.ptx.state import Mask, State
 
 NEVER = np.iinfo(np.int64).max
 _STRONG = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio"}
@@ -50,6 +50,7 @@ class Trace:
     """Watches one launch; afterwards ``conflict()`` compares what it saw.
 
     Attributes:
+        steps: instructions issued so far.
         unsupported: the first instruction that it does not understand, or "".
     """
 
@@ -59,12 +60,12 @@ class Trace:
         self._texts: dict[int, str] = {}
         self._accesses = Accesses()
         self._st: State | None = None
-        self._seq = 0
+        self.steps = 0
 
     def step(self, st: State, step: Step, mask: Mask, run: Run) -> None:
         if st is not self._st:
             self._begin(st)
-        self._seq += 1
+        self.steps += 1
         i, lanes = step.site.instruction, executing(st, mask, step)
         if i.opcode in ("bar", "barrier"):
             self._barrier(i, lanes)
@@ -95,7 +96,7 @@ class Trace:
             done = lanes[e.lane] & (e.landed_seq == NEVER)
             if keep is not None:
                 done &= e.group < self._groups[e.lane] - keep
-            e.landed_seq[done] = self._seq
+            e.landed_seq[done] = self.steps
             e.landed_epoch[done] = self._epoch[e.lane[done]]
         self._flying = [e for e in self._flying if (e.landed_seq == NEVER).any()]
 
@@ -106,10 +107,10 @@ class Trace:
         copy = access.writes and i.opcode == "cp"
         keep = np.flatnonzero(lanes[access.lane])
         if access.writes and not copy:
-            keep = np.intersect1d(keep, _without_repeats(access))
+            keep = np.intersect1d(keep, _without_repeats(access, st.lane_block))
         lane = access.lane[keep]
         event = _Event(
-            step.site.pc, self._seq, access.at[keep], access.width, lane, st.lane_block[lane] + st.first,
+            step.site.pc, self.steps, access.at[keep], access.width, lane, st.lane_block[lane] + st.first,
             st.lane_thread[lane], self._epoch[lane], access.writes, atomic,
         )  # fmt: skip
         if copy:
@@ -130,13 +131,14 @@ class Trace:
         return ""
 
 
-def _without_repeats(store: Access) -> Ints:
-    """Entries of a store without lanes that another lane of their warp repeats, value and all."""
+def _without_repeats(store: Access, block: Ints) -> Ints:
+    """Entries of a store without those that another thread of the block (``block``: of each lane) repeats, value and all."""
     assert store.raw is not None
-    order = np.lexsort((store.lane, store.at, store.lane // WARP))
+    owner = block[store.lane]
+    order = np.lexsort((store.lane, store.at, owner))
     raw = np.ascontiguousarray(store.raw).view(np.uint8).reshape(store.lane.size, -1)[order]
-    at, warp = store.at[order], store.lane[order] // WARP
-    repeated = (at[1:] == at[:-1]) & (warp[1:] == warp[:-1]) & (raw[1:] == raw[:-1]).all(axis=1)
+    at, owner = store.at[order], owner[order]
+    repeated = (at[1:] == at[:-1]) & (owner[1:] == owner[:-1]) & (raw[1:] == raw[:-1]).all(axis=1)
     kept: Ints = np.sort(order[np.concatenate((~repeated, [True]))])
     return kept
 
