@@ -12,7 +12,7 @@ infinity or NaN, emitted code may too.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -84,10 +84,12 @@ class Reference:
     bound: NDArray[np.float64]
 
 
-def references(program: Program, arguments: Sequence[NDArray[Any]]) -> tuple[Reference, ...]:
-    """The reference of each result, whole, from whole function arguments."""
+def references(
+    program: Program, arguments: Sequence[NDArray[Any]], stored: Collection[int] = ()
+) -> tuple[Reference, ...]:
+    """The reference of each result, whole, from whole function arguments. stored: see ``error_bounds``."""
     views = program.views(arguments)
-    exact, bounds = program.evaluate(views, Reals()), error_bounds(program, views)
+    exact, bounds = program.evaluate(views, Reals()), error_bounds(program, views, stored)
     spread = [np.broadcast_to(b, np.shape(e)) for e, b in zip(exact, bounds, strict=True)]
     pairs = zip(program.scatter(exact), program.scatter(spread), strict=True)
     return tuple(Reference(value, bound) for value, bound in pairs)
@@ -123,7 +125,7 @@ def compare(
     unit = 2.0 ** -(dtype.mantissa_bits + 1)
     smallest = float(np.finfo(np.float16).smallest_subnormal) / 2 if dtype is DType.F16 else 0.0
     as_source = source_error + unit * scale + F32_UNIT * np.sqrt(length) * scale + smallest
-    allowed = np.minimum(reference.bound, as_source)
+    allowed = np.fmin(reference.bound, as_source)  # a bound that is NaN says nothing
     worst = np.unravel_index(int(np.argmax(np.where(finite, _distance(value, exact) - allowed, -np.inf))), exact.shape)
     reason = ""
     kinds = _same_kind(value, rounded)

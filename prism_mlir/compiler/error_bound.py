@@ -8,7 +8,7 @@ room for that. The bound knows nothing of the emitted code or of the source's ow
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import numpy as np
@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.fields import Reals
 from prism_mlir.graph.ops import Kind, Op, evaluate_op, unary
-from prism_mlir.graph.program import Program, ProgramNode, shifted_argument
-from prism_mlir.graph.scalar_fn import ScalarFn
+from prism_mlir.graph.program import Program, ProgramNode
+from prism_mlir.graph.shifts import ShiftedEvaluation, scores
 
 F32_UNIT = 2.0**-24
 FUNCTION_UNITS = 8  # of f32: approximate exp, reciprocal and rsqrt err by 1 or 2 each, a chain by a few
@@ -28,44 +28,47 @@ _EXP = unary("exp(x)")
 F64 = NDArray[np.float64]
 
 
-def error_bounds(program: Program, views: Sequence[F64]) -> tuple[F64, ...]:
+def error_bounds(program: Program, views: Sequence[F64], stored: Collection[int] = ()) -> tuple[F64, ...]:
     """Bounds on the absolute error of each output's elements, before output views, for inputs that are exact.
 
-    views: the program's input views in f64. A bound is infinite or NaN where the value is.
+    views:  the program's input views in f64. A bound is infinite or NaN where the value is.
+    stored: values that are rounded to the type the source has them in, because parts of the program leave them for others
     """
     narrow = _narrowest(program)
     unit, tiny = _unit(narrow), _tiny(narrow)
     values: list[F64] = list(views)
     errors: list[F64] = [np.zeros_like(v) for v in values]
     computed = [False] * len(values)
+    shifts = ShiftedEvaluation(program, views)
     with np.errstate(all="ignore"):
-        for node in program.nodes:
+        for k, node in enumerate(program.nodes):
             a, e = [values[v] for v in node.operands], [errors[v] for v in node.operands]
             if node.op.kind is Kind.MATMUL:
                 e = [
                     x + unit * abs(y) + tiny if computed[v] else x for x, y, v in zip(e, a, node.operands, strict=True)
                 ]
             if node.shift is not None:
-                a, e = _shifted(node, a[0], e[0])
+                a, e = _shifted(node, a[0], e[0], shifts.shift(k))
             rank = a[0].ndim if a else 0
             op = node.op if node.shift is None else _EXP
             values.append(np.asarray(evaluate_op(op, a, rank, Reals())))
             errors.append(_propagate(op, a, e, values[-1]))
             computed.append(True)
+            if len(values) - 1 in stored:
+                errors[-1] = errors[-1] + _unit(node.dtype) * (abs(values[-1]) + errors[-1]) + _tiny(node.dtype)
         return tuple(
             SLACK * errors[o.value] + _unit(o.dtype) * (abs(values[o.value]) + SLACK * errors[o.value]) + _tiny(o.dtype)
             for o in program.outputs
         )
 
 
-def _shifted(node: ProgramNode, a: F64, e: F64) -> tuple[list[F64], list[F64]]:
+def _shifted(node: ProgramNode, a: F64, e: F64, shift: F64) -> tuple[list[F64], list[F64]]:
     """The argument that the source shifts by its maximum, and its error: that of both, and of two roundings."""
-    assert node.op.fn is not None
-    inner = ScalarFn.of(node.op.fn.expr.args[0])
-    argument = inner(a)
-    own = np.maximum(abs(inner(a + e) - argument), abs(inner(a - e) - argument)) + 2 * F32_UNIT * abs(argument)
+    argument = scores(node, a)
+    own = np.maximum(abs(scores(node, a + e) - argument), abs(scores(node, a - e) - argument))
+    own += 2 * F32_UNIT * abs(argument)
     own = np.where(np.isfinite(argument), own, 0.0)
-    return [shifted_argument(node, a)], [own + own.max(axis=node.shift, keepdims=True)]
+    return [argument - shift], [own + own.max(axis=node.shift, keepdims=True)]
 
 
 def _unit(dtype: DType) -> float:

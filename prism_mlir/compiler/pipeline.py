@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
@@ -74,7 +74,10 @@ def compile_file(
     built = build_program(program, options, Location(str(path), 1, 1), prepare, progress)
     launch = join_launches(program, built.parts)
     clock.step("search, proof, choice and code")
-    accuracy = check(upstream, program, Emulator(launch, built.ptx), options, progress) if options.check else ()
+    accuracy: tuple[Accuracy, ...] = ()
+    if options.check:
+        stored = {v for cut in built.cuts for v in cut.values}
+        accuracy = check(upstream, program, Emulator(launch, built.ptx), options, progress, stored)
     clock.step("check")
     return Compilation(str(path), program, options, built, launch, accuracy, clock.steps)
 
@@ -85,8 +88,11 @@ def check(
     emulator: Emulator,
     options: CompileOptions,
     progress: Callable[[str], None],
+    stored: Collection[int] = (),
 ) -> tuple[Accuracy, ...]:
     """Run the emitted code with all checks on, and compare it with the source program and with f64.
+
+    stored: values that parts of the program leave for others, in the type the source has them in
 
     Raises :class:`ExecutionError` where a check fails or a result is not accurate enough.
     """
@@ -95,7 +101,7 @@ def check(
     types = tuple(ArgumentType(a.shape, DType(a.element)) for a in source.arguments)
     for inputs in input_sets(program, options.seed, types):
         progress(f"checking on {inputs.name} inputs")
-        results += _judge(inputs.name, program, emulator(inputs.arguments), source, inputs.arguments)
+        results += _judge(inputs.name, program, emulator(inputs.arguments), source, inputs.arguments, stored)
     wrong = [r for r in results if not r.ok]
     if wrong:
         raise ExecutionError(f"emitted code is not accurate on {wrong[0].input_set} inputs: {wrong[0].reason}")
@@ -103,9 +109,14 @@ def check(
 
 
 def _judge(
-    name: str, program: Program, got: Sequence[Array], source: CpuProgram, arguments: Sequence[Array]
+    name: str,
+    program: Program,
+    got: Sequence[Array],
+    source: CpuProgram,
+    arguments: Sequence[Array],
+    stored: Collection[int],
 ) -> list[Accuracy]:
-    theirs, wanted = source(*arguments), references(program, arguments)
+    theirs, wanted = source(*arguments), references(program, arguments, stored)
     length = reduction_length(program)
     return [
         compare(name, out.name, out.dtype, g, t, w, length)

@@ -17,7 +17,7 @@ from prism_mlir.graph.dtypes import DType, to_float64
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.fields import Array, Domain, Reals
 from prism_mlir.graph.ops import Op, Shape, evaluate_op
-from prism_mlir.graph.scalar_fn import ScalarFn
+from prism_mlir.graph.shifts import ShiftedEvaluation
 
 
 def row_major(shape: Shape) -> tuple[int, ...]:
@@ -103,14 +103,6 @@ class ProgramNode:
     shift: int | None = None
 
 
-def shifted_argument(node: ProgramNode, operand: Array) -> Array:
-    """What the source takes the exponential of, at a node with a shift: never above 0; NaN where all of a row is -inf."""
-    assert node.op.fn is not None and node.shift is not None
-    argument = ScalarFn.of(node.op.fn.expr.args[0])(operand)
-    with np.errstate(invalid="ignore"):
-        return np.asarray(argument - argument.max(axis=node.shift, keepdims=True))
-
-
 @dataclass(frozen=True)
 class Program:
     """A tensor program. Operand indices always point backwards."""
@@ -152,14 +144,13 @@ class Program:
 
         In real numbers a shift that import dropped is made again, so that nothing overflows that does not in the source.
         """
+        if isinstance(domain, Reals) and any(n.shift is not None for n in self.nodes):
+            found = ShiftedEvaluation(self, inputs)
+            return tuple(found.value(out.value) for out in self.outputs)
         values = list(inputs)
         for node in self.nodes:
-            operands = [values[v] for v in node.operands]
-            if node.shift is not None and isinstance(domain, Reals):
-                values.append(np.exp(shifted_argument(node, operands[0])))
-                continue
             rank = len(self.shapes[node.operands[0]]) if node.operands else 0
-            values.append(evaluate_op(node.op, operands, rank, domain))
+            values.append(evaluate_op(node.op, [values[v] for v in node.operands], rank, domain))
         return tuple(values[out.value] for out in self.outputs)
 
     def run(self, arguments: Sequence[Array]) -> tuple[Array, ...]:

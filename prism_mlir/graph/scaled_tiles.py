@@ -32,6 +32,7 @@ from prism_mlir.graph.ops import (
     DIV,
     LAST,
     LOWEST,
+    MAXIMUM,
     MUL,
     RUNNING_MAX,
     SUB,
@@ -44,9 +45,7 @@ from prism_mlir.graph.ops import (
 )
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.scalar_fn import ScalarFn, X
-
-Degrees = dict[int, int]
-"""For each reference (a node or a kernel value) the degree, never 0."""
+from prism_mlir.graph.shifts import Degrees, combined_degrees, meets
 
 _NO_LESS = unary(ScalarFn.of(sympy.Max(X, sympy.Float(LOWEST))))
 _EXP = unary("exp(x)")
@@ -109,8 +108,13 @@ def _summed_dims(graph: KernelGraph, shifted: frozenset[Op]) -> dict[Site, set[i
 def _traced(
     op: Op, operands: Sequence[Traces], shapes: Sequence[Shape], result: Shape, summed: dict[Site, set[int]]
 ) -> Traces:
-    degrees = [{site: t.degree for site, t in traces.items()} for traces in operands]
-    kept = combined_degrees(op, degrees)
+    number = {site: k for k, site in enumerate(summed)}
+    degrees = [{number[site]: t.degree for site, t in traces.items()} for traces in operands]
+    if degree := meets(op, degrees):
+        kept = {site: degree for traces in operands for site in traces}
+    else:
+        places = list(summed)
+        kept = {places[k]: degree for k, degree in combined_degrees(op, degrees).items()}
     if not kept:
         return {}
     traces = {site: [o[site].dims if site in o else None for o in operands] for site in kept}
@@ -152,32 +156,6 @@ def _reshaped_dims(own: Sequence[int | None], source: Shape, target: Shape) -> t
         for d in b:  # of merged dims the first that counts; a maximum over more dims than needed is right as well
             dims[d] = next((own[x] for x in a if own[x] is not None), None)
     return tuple(dims)
-
-
-def combined_degrees(op: Op, operands: Sequence[dict[Site, int]]) -> dict[Site, int]:
-    """Degrees of a result whose operands are left as they are; empty where they must be multiplied out (or have none)."""
-    if not any(operands):
-        return {}
-    if op.kind is Kind.MATMUL or op in (MUL, DIV):
-        sign = -1 if op == DIV else 1
-        total = dict(operands[0])
-        for site, degree in operands[1].items():
-            total[site] = total.get(site, 0) + sign * degree
-        return {site: degree for site, degree in total.items() if degree}
-    if op.kind in (Kind.TRANSPOSE, Kind.RESHAPE) or (op.kind is Kind.UNARY and _is_linear(op)):
-        return operands[0]
-    if op.kind is Kind.REDUCE:
-        positive = all(degree > 0 for degree in operands[0].values())
-        return operands[0] if op.name == "sum" or positive else {}
-    if op.name == "keep":
-        return operands[1] if op.value == 0 and not operands[0] else {}
-    if op.kind is Kind.BINARY and operands[0] == operands[1]:
-        return operands[0]
-    return {}
-
-
-def _is_linear(op: Op) -> bool:
-    return op.fn is not None and bool((op.fn.expr / X).is_number)
 
 
 # -- second: the graph anew ------------------------------------------------------------------------------------------------------
@@ -327,14 +305,42 @@ class _Block:
         return self._apply(node.op, operands)
 
     def _apply(self, op: Op, operands: Sequence[int]) -> int:
-        degrees = [{(r, 0): d for r, d in self.degrees.get(v, {}).items()} for v in operands]
+        degrees = [self.degrees.get(v, {}) for v in operands]
+        if (degree := meets(op, degrees)) and all(len(d) == 1 for d in degrees):
+            return self._meet(op, operands, degree)
         kept = combined_degrees(op, degrees)
-        if any(degrees) and not kept and not (op in (MUL, DIV) or op.kind is Kind.MATMUL):
+        multiplied_out = any(degrees) and not kept and not (op in (MUL, DIV) or op.kind is Kind.MATMUL)
+        if multiplied_out or not self._sums_rows_alone(op, operands):
             return self.add(op, *map(self.plain, operands))
         index = self.add(op, *operands)
         if kept:
-            self.degrees[index] = {self._moved(op, r, operands[0]): d for (r, _), d in kept.items()}
+            self.degrees[index] = {self._moved(op, r, operands[0]): d for r, d in kept.items()}
         return index
+
+    def _meet(self, op: Op, operands: Sequence[int], degree: int) -> int:
+        """A sum of tiles with different references: both are brought to the larger one."""
+        references = [next(iter(self.degrees[v])) for v in operands]
+        larger = self.add(MAXIMUM, *references)
+        brought = [
+            self.add(MUL, v, self.add(_EXP, self._times(degree, self.add(SUB, r, larger))))
+            for v, r in zip(operands, references, strict=True)
+        ]
+        index = self.add(op, *brought)
+        self.degrees[index] = {larger: degree}
+        return index
+
+    def _times(self, degree: int, index: int) -> int:
+        return index if degree == 1 else self.add(unary(ScalarFn.of(degree * X)), index)
+
+    def _sums_rows_alone(self, op: Op, operands: Sequence[int]) -> bool:
+        """Whether what an operator sums up has one reference."""
+        if op.kind is Kind.REDUCE:
+            assert op.dim is not None
+            return all(self.shapes[r][op.dim] == 1 for r in self.degrees.get(operands[0], {}))
+        if op.kind is Kind.MATMUL:
+            left, right = (self.degrees.get(v, {}) for v in operands)
+            return all(self.shapes[r][-1] == 1 for r in left) and all(self.shapes[r][-2] == 1 for r in right)
+        return True
 
     def _moved(self, op: Op, reference: int, value: int) -> int:
         """A reference of ``value`` as one of what a transpose or a reshape makes of it."""
@@ -359,7 +365,7 @@ class _Block:
             return index
         total: int | None = None
         for reference, degree in degrees.items():
-            term = reference if degree == 1 else self.add(unary(ScalarFn.of(degree * X)), reference)
+            term = self._times(degree, reference)
             total = term if total is None else self.add(ADD, total, term)
         assert total is not None
         return self.add(MUL, index, self.add(_EXP, total))
@@ -411,8 +417,7 @@ class _Block:
                 continue
             running = self.add(RUNNING_MAX, loaded)
             behind = self.add(SUB, loaded, running)
-            times = behind if degree == 1 else self.add(unary(ScalarFn.of(degree * X)), behind)
-            scaled = self.add(MUL, index, self.add(_EXP, times))
+            scaled = self.add(MUL, index, self.add(_EXP, self._times(degree, behind)))
             self.degrees[scaled] = {**self.degrees.get(index, {}), running: degree}
             index = scaled
         return index

@@ -10,7 +10,8 @@ import pytest
 from prism_mlir.compiler.accuracy import Reference, compare, reduction_length, references
 from prism_mlir.compiler.input_sets import input_sets
 from prism_mlir.graph.dtypes import DType
-from prism_mlir.graph.examples import attention, rms_norm, rms_norm_mlp, swiglu
+from prism_mlir.graph.examples import attention, build_program, rms_norm, rms_norm_mlp, swiglu
+from prism_mlir.graph.ops import MATMUL, unary
 from prism_mlir.graph.program import Program
 
 F16 = DType.F16
@@ -112,3 +113,22 @@ def test_input_sets_hold_what_their_names_say() -> None:
     assert np.abs(sets["large"]).max() > 60
     smallest_normal = 2.0**-14
     assert 0 < np.abs(sets["tiny"]).max() < smallest_normal
+
+
+def test_a_bound_that_is_nan_leaves_the_sources_own_error() -> None:
+    """Where the analysis divides by an interval around zero it knows nothing, and code as good as the source is good."""
+    wanted = Reference(np.array([1.0, 2.0]), np.array([np.nan, np.nan]))
+    exact = np.array([1.0, 2.0], np.float16)
+    assert compare("t", "o", F16, exact, exact, wanted, 1).ok
+    assert not compare("t", "o", F16, np.array([1.0, 2.01], np.float16), exact, wanted, 1).ok
+
+
+def test_values_stored_between_parts_are_rounded() -> None:
+    """X W is stored in f16: an error of half a unit of it (2**-11) on what comes after, beside that of the result itself."""
+    program = build_program("stored", {"X": (8, 64), "W": (64, 8)}, [(MATMUL, (0, 1)), (unary("x/4"), (2,))])
+    arguments = next(iter(input_sets(program))).arguments
+    (tight,), (wide,) = references(program, arguments), references(program, arguments, {2})
+    more = wide.bound - tight.bound
+    product = 4 * np.abs(tight.exact)
+    assert (more >= 2.0**-11 * product / 4).all()
+    assert (more <= 8 * 2.0**-11 * product / 4 + 1e-6).all()

@@ -19,6 +19,7 @@ from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.ops import ADD, DIV, LOWEST, MATMUL, MUL, RUNNING_MAX, SUB, sum_, transpose, unary
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.scaled_tiles import scale_tiles, with_scaled_tiles
+from prism_mlir.graph.shifts import ShiftedEvaluation, shift_groups
 from prism_mlir.search.limits import SearchLimits
 from prism_mlir.verify.refute import Refuter, trial_sizes
 
@@ -72,6 +73,14 @@ def turned() -> Program:
     return shifted(program)
 
 
+def cached() -> Program:
+    """Attention over a cache (8 keys) and new tokens (4): two exponentials with one maximum, which meet in sums."""
+    shapes = {"S": (6, 8), "T": (6, 4), "V": (8, 4), "W": (4, 4)}
+    exps = [(unary("exp(x)"), (0,)), (unary("exp(x)"), (1,)), (sum_(1), (4,)), (sum_(1), (5,)), (ADD, (6, 7))]
+    products = [(MATMUL, (4, 2)), (MATMUL, (5, 3)), (ADD, (9, 10)), (DIV, (11, 8))]
+    return shifted(build_program("cached", shapes, [*exps, *products]))
+
+
 PROGRAMS: dict[str, tuple[Callable[[], Program], int]] = {
     "softmax": (lambda: shifted(softmax_matmul(8, 12, 4)), 2),
     "attention": (lambda: shifted(attention(2, 8, 4, 4)), 1),
@@ -80,6 +89,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Program], int]] = {
     "masked": (masked_attention, 1),
     "degree 2": (two_temperatures, 1),
     "transposed": (turned, 1),
+    "cached": (cached, 1),
 }
 
 
@@ -87,7 +97,8 @@ PROGRAMS: dict[str, tuple[Callable[[], Program], int]] = {
 def proved(name: str) -> tuple[Program, tuple[KernelGraph, ...]]:
     make, kernels = PROGRAMS[name]
     program = make()
-    return program, discover(program, SearchLimits(operators=7, grid_dims=2, kernels=kernels)).proved
+    operators = max(7, len(program.nodes))
+    return program, discover(program, SearchLimits(operators=operators, grid_dims=2, kernels=kernels)).proved
 
 
 def runs(program: Program, graph: KernelGraph) -> list[tuple[Program, KernelGraph, dict[str, int]]]:
@@ -179,6 +190,29 @@ def test_flash_decoding_passes_its_maxima_on() -> None:
         maxima = second.block.inputs[-1]
         assert maxima.shape == (2, 1, 1) and len(maxima.expanded) == 1
         assert sum(isinstance(n.op, Load) for n in second.block.nodes) == len(before[1].block.loads) + 1
+
+
+def test_exponentials_that_meet_have_one_shift() -> None:
+    """Of a softmax in two parts the shift is the maximum of both; of two softmaxes each has its own."""
+    program = cached()
+    assert shift_groups(program) == ((0, 1),)
+    s, t = np.array([[1.0, 900.0]]), np.array([[5000.0, 4999.0]])
+    found = ShiftedEvaluation(replace(program, inputs=program.inputs), [s, t, np.ones((2, 4)), np.ones((2, 4))])
+    assert found.shift(0) == found.shift(1) == 5000.0
+    assert np.allclose(found.value(12), 1.0)
+    apart = build_program(
+        "apart",
+        {"S": (6, 8)},
+        [
+            (unary("exp(x)"), (0,)),
+            (sum_(1), (1,)),
+            (DIV, (1, 2)),
+            (unary("exp(x)"), (3,)),
+            (sum_(1), (4,)),
+            (DIV, (4, 5)),
+        ],
+    )
+    assert shift_groups(shifted(apart)) == ((0,), (3,))
 
 
 def test_programs_without_a_shift_are_left_alone() -> None:
