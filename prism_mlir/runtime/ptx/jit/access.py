@@ -1,8 +1,9 @@
 """Memory accesses of a warp, as functions that a compiled kernel calls: translate, check, move.
 
-A function gets the addresses of 32 lanes and the word of those that take part, and moves ``width`` bytes a lane between memory
-and a buffer in which lane i has bytes ``i * width`` and on. When a check fails it sets the status and does nothing; the
-kernel looks at the status at the end of the basic block.
+A function gets the place where the 64-bit addresses of 32 lanes lie, an offset to add to them, the word of the lanes that take
+part, and the place of each register that is moved (32 elements each). Where all lanes take part it looks at all addresses
+at once; otherwise, and where that finds something unusual, it goes lane by lane. Lanes that take no part keep their
+registers. When a check fails it sets the status and returns; the kernel looks at the status at the end of the basic block.
 """
 
 from __future__ import annotations
@@ -12,384 +13,508 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
-from prism_mlir.runtime.ptx.jit import shadow
-from prism_mlir.runtime.ptx.jit.build import (
-    ADDRESSES,
-    I8,
-    I32,
-    I64,
-    PTR,
-    VOID,
-    WORDS,
-    Build,
-    i32,
-    i64,
-    lanes_of,
-)
-from prism_mlir.runtime.ptx.jit.layout import (
-    QUEUE_COMMITTED,
-    QUEUE_HEAD,
-    QUEUE_SLOTS,
-    QUEUE_TAIL,
-    SLOT_BYTES,
-    SLOT_DATA,
-    SLOT_MASK,
-    SLOT_OFFSETS,
-    SLOT_SOURCES,
-    Entry,
-    Field,
-    Status,
-)
+from prism_mlir.runtime.ptx.jit import rows, shadow
+from prism_mlir.runtime.ptx.jit.build import EVERY_LANE, I8, I32, I64, PTR, VOID, Build, i32, i64, same
+from prism_mlir.runtime.ptx.jit.layout import Entry, Field, Status
+from prism_mlir.runtime.ptx.jit.library import Module
+from prism_mlir.runtime.ptx.jit.shadow import Stamps
 from prism_mlir.runtime.ptx.memory import LOCAL_WINDOW, REGION_BASE, REGION_SHIFT, SHARED_WINDOW, WINDOW
 
-ACCESS = ir.FunctionType(VOID, [PTR, ADDRESSES, I32, I32, PTR])
-COPY = ir.FunctionType(VOID, [PTR, ADDRESSES, ADDRESSES, I32, I32, I32])
-QUEUE = ir.FunctionType(VOID, [PTR])
-FALSE = ir.Constant(ir.IntType(1), 0)
+FIND = ir.FunctionType(PTR, [PTR, I64, I64])  # context, address, width
+WINDOW_COUNT = ir.FunctionType(VOID, [PTR, PTR, I64, I32, PTR])
+ONE = ir.FunctionType(PTR, [PTR, I64, I32, I32])  # context, address, lanes, program counter
+
+
+def access_type(columns: int) -> ir.FunctionType:
+    """Context, addresses, offset, lanes, program counter, then the registers."""
+    return ir.FunctionType(VOID, [PTR, PTR, I64, I32, I32] + [PTR] * columns)
+
+
+def load(m: Module, space: str, size: int, count: int) -> ir.Function:
+    """``ld`` of ``count`` elements of ``size`` bytes."""
+    return _moving(m, "load", space, size, count)
+
+
+def store(m: Module, space: str, size: int, count: int) -> ir.Function:
+    """``st`` of ``count`` elements of ``size`` bytes; of lanes that name one address the last wins."""
+    return _moving(m, "store", space, size, count)
+
+
+def _moving(m: Module, verb: str, space: str, size: int, count: int) -> ir.Function:
+    name, kind = f"{verb}.{space or 'generic'}.{size}x{count}", access_type(count)
+    if not space:
+        return m.function(
+            f"{name}{tag(m)}", kind, lambda m, x: by_window(m, x, lambda s: _moving(m, verb, s, size, count))
+        )
+    move = Move(space, size, count, verb == "store")
+    return m.function(f"{name}{tag(m)}", kind, lambda m, x: _Write(m, x, move).write())
+
+
+def tag(m: Module) -> str:
+    """What the code of an access depends on, as part of a name."""
+    o = m.options
+    return f"{'.a' if o.alignment else ''}{f'.r{o.cell}' if o.race else ''}{'.x' if o.cross_block else ''}"
 
 
 @dataclass(frozen=True, slots=True)
-class Options:
-    """What a kernel is compiled for.
+class Move:
+    """``count`` elements of ``size`` bytes a lane, between registers and ``space``."""
 
-    Attributes:
-        race: look for races in shared memory.
-        cross_block: look for conflicts between blocks.
-        alignment: unaligned accesses stop the kernel; else their bytes are taken as they lie.
-        partial: the last warp of a block has fewer than 32 threads.
-        cell: bytes of a cell of the shadow of shared memory.
-        shared, local: number of variables in these spaces.
-        slots: capacity of a warp's queue of copies, a power of two.
-    """
-
-    race: bool
-    cross_block: bool
-    alignment: bool
-    partial: bool
-    cell: int
-    shared: int
-    local: int
-    slots: int
+    space: str
+    size: int
+    count: int
+    storing: bool
 
     @property
-    def queue_bytes(self) -> int:
-        return QUEUE_SLOTS + self.slots * SLOT_BYTES
+    def width(self) -> int:
+        return self.size * self.count
+
+    @property
+    def kind(self) -> str:
+        return "write" if self.storing else "read"
 
 
-class Accesses:
-    """The functions of one module, written when they are first asked for."""
+# -- addresses --------------------------------------------------------------------------------------------------------
 
-    def __init__(self, module: ir.Module, options: Options) -> None:
-        self.module = module
-        self.options = options
 
-    def _function(self, name: str, kind: ir.FunctionType, write: Callable[[Build], None]) -> ir.Function:
-        have = self.module.globals.get(name)
-        if have is None:
-            have = ir.Function(self.module, kind, name)
-            have.linkage = "internal"
-            have.attributes.add("noinline")
-            have.attributes.add("nounwind")
-            write(Build(have))
-        return have
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """Where the accesses of a warp should lie. For a lane's address ``a`` without the offset: it lies inside when
+    ``0 <= a - low <= room``, its offset in the state space is ``a + shift``, its host address ``a + host``."""
 
-    def load(self, space: str, width: int, lanes: int = 32) -> ir.Function:
-        """``lanes``: how many lanes are looked at, for ldmatrix."""
-        name = f"load.{space or 'generic'}.{width}.{lanes}"
-        if not space:
-            return self._function(name, ACCESS, lambda x: self._generic(x, width, self.load))
-        return self._function(name, ACCESS, lambda x: self._load(x, space, width, lanes))
+    low: ir.Value
+    room: ir.Value
+    shift: ir.Value
+    host: ir.Value
+    entry: ir.Value | None
 
-    def store(self, space: str, width: int) -> ir.Function:
-        name = f"store.{space or 'generic'}.{width}"
-        if not space:
-            return self._function(name, ACCESS, lambda x: self._generic(x, width, self.store))
-        return self._function(name, ACCESS, lambda x: self._store(x, space, width))
 
-    def copy(self, width: int) -> ir.Function:
-        """cp.async: destinations, sources, lanes, lanes that copy instead of filling with zeros, program counter."""
-        return self._function(f"copy.{width}", COPY, lambda x: self._copy(x, width))
+def frame(m: Module, x: Build, space: str, first: ir.Value, offset: ir.Value, width: int) -> Frame:
+    """The frame of the first lane's address, with a negative room where that is nowhere."""
+    b = x.b
+    if space == "shared":
+        find = m.function("variable.shared", FIND, _find_variable("shared"))
+        variable = b.call(find, [x.ctx, b.add(first, offset), i64(width)])
+        start, size = x.load(variable, 0, I64, 8), x.load(variable, 8, I64, 8)
+        low, room = b.sub(start, offset), b.sub(size, i64(width))
+        return Frame(low, room, offset, b.add(x.field(Field.SHARED), offset), None)
+    entry = b.call(m.function("buffer", FIND, _find_buffer), [x.ctx, b.add(first, offset), i64(width)])
+    base, size = x.load(entry, 8 * Entry.BASE, I64, 8), x.load(entry, 8 * Entry.SIZE, I64, 8)
+    low, room = b.sub(base, offset), b.sub(size, i64(width))
+    return Frame(low, room, b.neg(low), b.sub(x.load(entry, 8 * Entry.HOST, I64, 8), low), entry)
 
-    def land(self, keep: int | None) -> ir.Function:
-        """cp.async.wait_group ``keep`` (None: wait_all)."""
-        return self._function(f"land.{'all' if keep is None else keep}", QUEUE, lambda x: self._land(x, keep))
 
-    # -- addresses ------------------------------------------------------------------------------------------------
+def _find_variable(space: str) -> Callable[[Module, Build], None]:
+    """The variable that an access lies in, or an empty one."""
 
-    def _place(
-        self, x: Build, space: str, width: int, at: ir.Value, bits: ir.Value, pc: ir.Value, store: bool
-    ) -> tuple[ir.Value, ir.Value, ir.Value | None]:
-        """Host address of the memory, offsets in it (those of idle lanes are made valid), and the buffer's entry."""
+    def write(m: Module, x: Build) -> None:
         b = x.b
-        with b.if_then(b.icmp_unsigned("==", bits, i32(0))):
-            b.ret_void()
-        first = b.extract_element(at, x.first_lane(bits))
-        at = b.select(x.mask(bits), at, x.splat(first))
-        if self.options.alignment and width > 1:
-            odd = b.icmp_unsigned("!=", b.and_(at, x.splat(i64(width - 1))), x.splat(i64(0)))
-            x.fail_if(b.icmp_unsigned("!=", x.bits(odd), i32(0)), Status.ALIGNMENT, pc, b.ret_void)
-        if space in ("global", "const"):
-            return self._buffer(x, width, at, first, pc, store)
-        self._inside(x, space, width, at, first, pc)
-        if space == "shared":
-            return x.field(Field.SHARED), at, None
-        thread = b.add(x.splat(b.mul(x.field(Field.WARP), i64(32))), lanes_of(I64))
-        return x.field(Field.LOCAL), b.add(at, b.mul(thread, x.splat(x.field(Field.LOCAL_BYTES)))), None
+        _, address, width = x.function.args
+        shared = space == "shared"
+        table = x.pointer(Field.SHARED_VARIABLES if shared else Field.LOCAL_VARIABLES)
+        with x.loop(x.field(Field.SHARED_COUNT if shared else Field.LOCAL_COUNT)) as i:
+            variable = x.at(table, b.shl(i, i64(4)))
+            inside, room = b.sub(address, x.load(variable, 0, I64, 8)), b.sub(x.load(variable, 8, I64, 8), width)
+            good = b.and_(b.icmp_unsigned("<=", inside, room), b.icmp_signed(">=", room, i64(0)))
+            with b.if_then(good):
+                b.ret(variable)
+        b.ret(x.pointer(Field.DUMMY))
 
-    def _inside(self, x: Build, space: str, width: int, at: ir.Value, first: ir.Value, pc: ir.Value) -> None:
-        """Stop unless every lane's access lies in a variable: the first lane's for all, or else each in any."""
-        b = x.b
-        count = self.options.shared if space == "shared" else self.options.local
-        table = x.pointer(Field.SHARED_VARIABLES if space == "shared" else Field.LOCAL_VARIABLES)
-        spans = []  # start, and how many places an access may begin at
-        for i in range(count):
-            start, size = x.load(table, 16 * i, I64, 8), x.load(table, 16 * i + 8, I64, 8)
-            room = b.add(b.sub(size, i64(width)), i64(1))
-            spans.append((start, b.select(b.icmp_signed(">", room, i64(0)), room, i64(0))))
-        start, room = i64(0), i64(0)
-        for low, places in spans:
-            here = b.icmp_unsigned("<", b.sub(first, low), places)
-            start, room = b.select(here, low, start), b.select(here, places, room)
-        outside = b.icmp_unsigned(">=", b.sub(at, x.splat(start)), x.splat(room))
-        with b.if_then(b.icmp_unsigned("!=", x.bits(outside), i32(0)), likely=False):
-            for low, places in spans:
-                outside = b.and_(outside, b.icmp_unsigned(">=", b.sub(at, x.splat(low)), x.splat(places)))
-            x.fail_if(b.icmp_unsigned("!=", x.bits(outside), i32(0)), Status.BOUNDS, pc, b.ret_void)
+    return write
 
-    def _buffer(
-        self, x: Build, width: int, at: ir.Value, first: ir.Value, pc: ir.Value, store: bool
-    ) -> tuple[ir.Value, ir.Value, ir.Value]:
-        b = x.b
-        index = b.sub(b.lshr(first, i64(REGION_SHIFT)), i64(1))
-        wild = b.icmp_unsigned(">=", index, x.field(Field.BUFFER_COUNT))
-        x.fail_if(wild, Status.BOUNDS, pc, b.ret_void)
+
+def _find_buffer(m: Module, x: Build) -> None:
+    """The entry of the buffer that an access lies in, or an empty one."""
+    b = x.b
+    _, address, width = x.function.args
+    index = b.sub(b.lshr(address, i64(REGION_SHIFT)), i64(1))
+    known = b.icmp_unsigned("<", index, x.field(Field.BUFFER_COUNT))
+    with b.if_then(known):
         entry = x.at(x.pointer(Field.BUFFERS), b.mul(index, i64(8 * Entry.COUNT)))
-        base, size = x.load(entry, 8 * Entry.BASE, I64, 8), x.load(entry, 8 * Entry.SIZE, I64, 8)
-        offset = b.sub(at, x.splat(base))
-        outside = b.icmp_unsigned(">", offset, x.splat(b.sub(size, i64(width))))
-        bad = b.icmp_unsigned("!=", x.bits(outside), i32(0))
-        bad = b.or_(bad, b.icmp_signed("<", size, i64(width)))
-        if store:
-            locked = b.icmp_unsigned("==", x.load(entry, 8 * Entry.WRITABLE, I64, 8), i64(0))
-            bad = b.or_(bad, locked)
-        x.fail_if(bad, Status.BOUNDS, pc, b.ret_void)
-        return x.load(entry, 8 * Entry.HOST, I64, 8), offset, entry
+        inside = b.sub(address, x.load(entry, 8 * Entry.BASE, I64, 8))
+        room = b.sub(x.load(entry, 8 * Entry.SIZE, I64, 8), width)
+        good = b.and_(b.icmp_unsigned("<=", inside, room), b.icmp_signed(">=", room, i64(0)))
+        with b.if_then(good):
+            b.ret(entry)
+    b.ret(x.pointer(Field.DUMMY))
 
-    def _generic(self, x: Build, width: int, which: Callable[[str, int], ir.Function]) -> None:
-        """Go by the window of the first lane; the check of that space finds lanes that are elsewhere."""
-        b = x.b
-        ctx, at, bits, pc, data = x.function.args
-        with b.if_then(b.icmp_unsigned("==", bits, i32(0))):
-            b.ret_void()
-        first = b.extract_element(at, x.first_lane(bits))
-        with b.if_then(b.icmp_unsigned(">=", first, i64(REGION_BASE))):
-            b.call(which("global", width), [ctx, at, bits, pc, data])
-            b.ret_void()
-        for space, window in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW)):
-            near = b.icmp_unsigned("<", b.sub(first, i64(window)), i64(WINDOW))
-            with b.if_then(near):
-                b.call(which(space, width), [ctx, b.sub(at, x.splat(i64(window))), bits, pc, data])
-                b.ret_void()
-        x.fail(Status.MIXED_SPACES, pc)
-        b.ret_void()
 
-    def _in_order(self, x: Build, offset: ir.Value, bits: ir.Value, width: int) -> ir.Value:
-        """Whether all 32 lanes take part and lie side by side."""
-        b = x.b
-        first = b.extract_element(offset, i32(0))
-        line = b.add(x.splat(first), lanes_of(I64, width))
-        same = b.icmp_unsigned("==", x.bits(b.icmp_unsigned("==", offset, line)), i32(-1))
-        return b.and_(same, b.icmp_unsigned("==", bits, i32(-1)))
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What all addresses of a warp have in common.
 
-    # -- moves ----------------------------------------------------------------------------------------------------
+    Attributes:
+        unusual: an address lies outside or is not aligned, or it takes a closer look to tell.
+        line: they lie side by side.
+        inside: distances from the frame's low end, as 32-bit numbers, eight lanes a vector; right unless unusual.
+    """
 
-    def _load(self, x: Build, space: str, width: int, lanes: int) -> None:
-        b = x.b
-        _, at, bits, pc, out = x.function.args
-        host, offset, entry = self._place(x, space, width, at, bits, pc, store=False)
-        self._check(x, space, offset, bits, width, pc, entry)
-        if lanes == 32:
-            with b.if_then(self._in_order(x, offset, bits, width)):
-                whole = ir.VectorType(I8, 32 * width)
-                x.store(x.load(host, b.extract_element(offset, i32(0)), whole), out, 0, 32)
-                b.ret_void()
-        if width in (4, 8):
-            element = ir.IntType(8 * width)
-            x.store(x.gather(host, offset, element, 1), out, 0, 32)
+    unusual: ir.Value
+    line: ir.Value | None
+    inside: tuple[ir.Value, ...]
+
+
+def survey(m: Module, x: Build, at: ir.Value, f: Frame, width: int, lanes: int = 32, line: bool = False) -> Survey:
+    """Look at the addresses of the first ``lanes`` lanes, eight at a time."""
+    b = x.b
+    eight, ints = ir.VectorType(I64, 8), ir.VectorType(I32, 8)
+    limit = i64((1 << 31) - 1)
+    low, room = x.splat(f.low, 8), b.trunc(b.select(b.icmp_signed("<", f.room, limit), f.room, limit), I32)
+    wide = [b.sub(x.load(at, 64 * c, eight, 32), low) for c in range(lanes // 8)]
+    inside = [b.trunc(w, ints) for w in wide]
+    all_wide, all_low = _together(x, wide), _together(x, inside)
+    rest = _together(x, [b.sub(x.splat(room, 8), v) for v in inside])
+    far = x.some_bit(b.and_(all_wide, same(I64, -(1 << 31), 8)))
+    unusual = b.or_(far, x.some_bit(b.icmp_signed("<", rest, same(I32, 0, 8))))
+    if m.options.alignment and width > 1:
+        start = b.add(f.low, f.shift) if f.entry is None else i64(0)
+        odd = b.or_(all_low, x.splat(b.trunc(start, I32), 8))
+        unusual = b.or_(unusual, x.some_bit(b.and_(odd, same(I32, width - 1, 8))))
+    in_line = None
+    if line:
+        first = b.extract_element(inside[0], i32(0))
+        steps = [ir.Constant(ints, [i32(width * (8 * c + i)) for i in range(8)]) for c in range(lanes // 8)]
+        apart = [b.xor(v, b.add(x.splat(first, 8), s)) for v, s in zip(inside, steps, strict=True)]
+        in_line = b.not_(x.some_bit(_together(x, apart)))
+    return Survey(unusual, in_line, tuple(inside))
+
+
+def _together(x: Build, vectors: list[ir.Value]) -> ir.Value:
+    """All bits that are set in any of some vectors."""
+    total = vectors[0]
+    for v in vectors[1:]:
+        total = x.b.or_(total, v)
+    return total
+
+
+def by_window(m: Module, x: Build, which: Callable[[str], ir.Function]) -> None:
+    """A generic access: the lanes whose address lies in the window of the first one that is left, until none is left."""
+    b = x.b
+    ctx, at, offset, bits, pc, *registers = x.function.args
+    head, body, done = x.block("window"), x.block("lanes"), x.block("done")
+    before = b.block
+    b.branch(head)
+    b.position_at_end(head)
+    left = b.phi(I32)
+    left.add_incoming(bits, before)
+    b.cbranch(b.icmp_unsigned("!=", left, i32(0)), body, done)
+    b.position_at_end(body)
+
+    def window(lane: ir.Value) -> ir.Value:
+        a = b.add(x.load(at, b.shl(lane, i64(3)), I64, 8), offset)
+        return b.select(b.icmp_unsigned(">=", a, i64(REGION_BASE)), i64(0), b.udiv(a, i64(WINDOW)))
+
+    first = window(b.zext(x.first_lane(left), I64))
+    together = x.alloca(64)
+    x.store(i32(0), together, 0, 4)
+    with x.each_lane(left) as lane:
+        here = b.zext(b.icmp_unsigned("==", window(lane), first), I32)
+        x.store(b.or_(x.load(together, 0, I32, 4), b.shl(here, b.trunc(lane, I32))), together, 0, 4)
+    mine = x.load(together, 0, I32, 4)
+    outside, joined = x.block("nowhere"), x.block("joined")
+    choice = b.switch(first, outside)
+    for space, number in (("global", 0), ("shared", SHARED_WINDOW // WINDOW), ("local", LOCAL_WINDOW // WINDOW)):
+        here = x.block(space)
+        choice.add_case(i64(number), here)
+        b.position_at_end(here)
+        b.call(which(space), [ctx, at, b.sub(offset, i64(number * WINDOW)), mine, pc, *registers])
+        b.branch(joined)
+    b.position_at_end(outside)
+    x.fail(Status.BOUNDS, pc)
+    b.ret_void()
+    b.position_at_end(joined)
+    left.add_incoming(b.and_(left, b.not_(mine)), b.block)
+    b.branch(head)
+    b.position_at_end(done)
+    b.ret_void()
+
+
+def count_window(m: Module, space: str) -> ir.Function:
+    """Add the lanes whose generic address lies in a space to a count: context, addresses, offset, lanes, count."""
+    start = SHARED_WINDOW if space == "shared" else LOCAL_WINDOW
+    return m.function(f"count.{space}", WINDOW_COUNT, lambda m, x: _count_window(x, start))
+
+
+def _count_window(x: Build, start: int) -> None:
+    b = x.b
+    _, at, offset, bits, count = x.function.args
+    with x.each_lane(bits) as lane:
+        a = b.add(x.load(at, b.shl(lane, i64(3)), I64, 8), offset)
+        inside = b.icmp_unsigned("<", b.sub(a, i64(start)), i64(WINDOW))
+        x.add_to(b.zext(inside, I64), count, 0)
+    b.ret_void()
+
+
+# -- moves ------------------------------------------------------------------------------------------------------------
+
+
+class _Write:
+    """Writes the function of one :class:`Move`."""
+
+    def __init__(self, m: Module, x: Build, move: Move) -> None:
+        self.m, self.x, self.move = m, x, move
+        self.at, self.offset, self.bits, self.pc, *self.registers = x.function.args[1:]
+        self.races = move.space == "shared" and m.options.race
+        self.crosses = move.space in ("global", "const") and m.options.cross_block
+
+    def write(self) -> None:
+        x, b = self.x, self.x.b
+        lane_by_lane = x.block("lane_by_lane")
+        if self.move.space != "local":
+            whole = x.block("whole")
+            b.cbranch(b.icmp_unsigned("==", self.bits, i32(EVERY_LANE)), whole, lane_by_lane)
+            b.position_at_end(whole)
+            self._whole(lane_by_lane)
         else:
-            piece = ir.VectorType(I32, 4) if width == 16 else ir.IntType(8 * width)
-            for lane in range(lanes):
-                x.store(x.load(host, b.extract_element(offset, i32(lane)), piece), out, lane * width, width)
-        b.ret_void()
+            b.branch(lane_by_lane)
+        b.position_at_end(lane_by_lane)
+        self._lane_by_lane()
 
-    def _check(
-        self, x: Build, space: str, offset: ir.Value, bits: ir.Value, width: int, pc: ir.Value, entry: ir.Value | None
-    ) -> None:
-        if space == "shared" and self.options.race:
-            shadow.shared_read(x, offset, bits, width, self.options.cell, pc)
-        if entry is not None and self.options.cross_block:
-            shadow.global_access(x, entry, offset, bits, width, False, pc)
+    def _whole(self, otherwise: ir.Block) -> None:
+        m, x, b, move = self.m, self.x, self.x.b, self.move
+        f = frame(m, x, move.space, x.load(self.at, 0, I64, 8), self.offset, move.width)
+        s = survey(m, x, self.at, f, move.width, line=move.count == 1)
+        unusual = s.unusual
+        if f.entry is not None and move.storing:
+            unusual = b.or_(unusual, b.icmp_unsigned("==", x.load(f.entry, 8 * Entry.WRITABLE, I64, 8), i64(0)))
+        inside = x.block("inside")
+        b.cbranch(unusual, otherwise, inside)
+        b.position_at_end(inside)
+        checked = None
+        if self.races:
+            start = x.splat(b.trunc(b.add(f.low, f.shift), I32), 8)
+            checked = rows.access(m, x, [b.add(v, start) for v in s.inside], move.width, move.kind)
+        if s.line is not None:
+            with b.if_then(s.line):
+                self._line(f, checked)
+        self._scattered(f, checked)
 
-    def _store(self, x: Build, space: str, width: int) -> None:
-        b = x.b
-        _, at, bits, pc, data = x.function.args
-        host, offset, entry = self._place(x, space, width, at, bits, pc, store=True)
-        if entry is not None and self.options.cross_block:
-            shadow.global_access(x, entry, offset, bits, width, True, pc)
-        if space == "shared" and self.options.race:
-            lost = shadow.shared_write(x, offset, bits, width, self.options.cell, pc)
-            self._move_out(x, host, offset, bits, width, data)
-            self._same(x, host, offset, lost, width, data, pc)
+    def _line(self, f: Frame, checked: ir.Value | None) -> None:
+        """The lanes' elements lie side by side. ``checked``: the race check has been done."""
+        x, b, size = self.x, self.x.b, self.move.size
+        first = x.load(self.at, 0, I64, 8)
+        if self.crosses and f.entry is not None:
+            shadow.global_line(x, f.entry, b.add(first, f.shift), size, self.move.storing, self.pc)
+        if checked is not None:
+            with b.if_then(b.not_(checked)):
+                self._check_races(f, self.move.kind)
+        host = b.add(first, f.host)
+        whole = ir.VectorType(I8, 32 * size)
+        if self.move.storing:
+            x.store(x.load(self.registers[0], 0, whole, 32), host, 0)
         else:
-            self._move_out(x, host, offset, bits, width, data)
+            x.store(x.load(host, 0, whole), self.registers[0], 0, 32)
         b.ret_void()
 
-    def _move_out(self, x: Build, host: ir.Value, offset: ir.Value, bits: ir.Value, width: int, data: ir.Value) -> None:
-        b = x.b
-        with b.if_else(self._in_order(x, offset, bits, width)) as (line, scattered):
-            with line:
-                whole = x.load(data, 0, ir.VectorType(I8, 32 * width), 32)
-                x.store(whole, host, b.extract_element(offset, i32(0)))
-            with scattered:
-                if width in (4, 8):
-                    vector = ir.VectorType(ir.IntType(8 * width), 32)
-                    x.scatter(x.load(data, 0, vector, 32), host, offset, x.mask(bits), 1)
+    def _check_races(self, f: Frame, kind: str) -> None:
+        """``kind``: as for ``shared_access``, or ``check`` for stores that are recorded later."""
+        m, x, b, width = self.m, self.x, self.x.b, self.move.width
+        stamps = Stamps(x)
+        with self._every_lane(4) as lanes:
+            for lane, a in lanes:
+                offset = b.add(a, f.shift)
+                if kind == "check":
+                    shadow.check_write(m, x, stamps, lane, offset, width, self.pc)
                 else:
-                    self._each(x, host, offset, bits, width, data)
+                    shadow.shared_access(m, x, stamps, lane, offset, width, kind, self.pc)
+        self._leave_if_failed()
 
-    def _each(self, x: Build, host: ir.Value, offset: ir.Value, bits: ir.Value, width: int, data: ir.Value) -> None:
-        """Store lane by lane, the last lane wins."""
-        b = x.b
-        piece = ir.VectorType(I32, 4) if width == 16 else ir.IntType(8 * width)
-        where = x.alloca(ADDRESSES)
-        x.store(offset, where, 0, 64)
-        with x.each_lane(bits) as lane:
-            to = x.load(where, b.mul(lane, i64(8)), I64, 8)
-            x.store(x.load(data, b.mul(lane, i64(width)), piece), host, to)
+    def _leave_if_failed(self) -> None:
+        with self.x.b.if_then(self.x.b.icmp_unsigned("!=", self.x.field(Field.STATUS), i64(0)), likely=False):
+            self.x.b.ret_void()
 
-    def _same(
-        self, x: Build, host: ir.Value, offset: ir.Value, lost: ir.Value, width: int, data: ir.Value, pc: ir.Value
-    ) -> None:
-        """Lanes that stored where another one did must have stored the same."""
-        b = x.b
-        with b.if_then(b.icmp_unsigned("!=", lost, i32(0)), likely=False):
-            where = x.alloca(ADDRESSES)
-            x.store(offset, where, 0, 64)
-            whole = ir.IntType(8 * width)
-            with x.each_lane(lost) as lane:
-                have = x.load(host, x.load(where, b.mul(lane, i64(8)), I64, 8), whole)
-                mine = x.load(data, b.mul(lane, i64(width)), whole)
-                x.fail_if(b.icmp_unsigned("!=", have, mine), Status.RACE, pc, b.ret_void)
+    def _every_lane(self, step: int) -> Lanes:
+        return Lanes(self.x, self.at, step)
 
-    # -- asynchronous copies --------------------------------------------------------------------------------------
-
-    def _queue(self, x: Build) -> ir.Value:
-        size = i64(self.options.queue_bytes)
-        return x.at(x.pointer(Field.QUEUES), x.b.mul(x.field(Field.WARP), size))
-
-    def _slot(self, x: Build, queue: ir.Value, index: ir.Value) -> ir.Value:
-        b = x.b
-        number = b.and_(index, i64(self.options.slots - 1))
-        return x.at(queue, b.add(b.mul(number, i64(SLOT_BYTES)), i64(QUEUE_SLOTS)))
-
-    def _copy(self, x: Build, width: int) -> None:
-        b = x.b
-        ctx, target, source, bits, valid, pc = x.function.args
-        _, offset, _ = self._place(x, "shared", width, target, bits, pc, store=True)
-        if self.options.race:
-            lost = shadow.shared_write(x, offset, bits, width, self.options.cell, pc)
-            x.fail_if(b.icmp_unsigned("!=", lost, i32(0)), Status.RACE, pc, b.ret_void)
-        queue = self._queue(x)
-        head, tail = x.load(queue, QUEUE_HEAD, I64, 8), x.load(queue, QUEUE_TAIL, I64, 8)
-        full = b.icmp_unsigned(">=", b.sub(tail, head), i64(self.options.slots))
-        x.fail_if(full, Status.QUEUE_FULL, pc, b.ret_void)
-        slot = self._slot(x, queue, tail)
-        x.store(x.load(queue, QUEUE_COMMITTED, I64, 8), slot, 0, 8)
-        x.store(bits, slot, SLOT_MASK, 4)
-        x.store(i32(width), slot, SLOT_MASK + 4, 4)
-        x.store(b.trunc(offset, WORDS), slot, SLOT_OFFSETS, 64)
-        x.store(b.add(tail, i64(1)), queue, QUEUE_TAIL, 8)
-        b.call(self._fetch(width), [ctx, source, valid, pc, slot])
+    def _scattered(self, f: Frame, checked: ir.Value | None) -> None:
+        x, b, move = self.x, self.x.b, self.move
+        if self.crosses and f.entry is not None:
+            with self._every_lane(1) as lanes:
+                for _, a in lanes:
+                    shadow.global_lane(x, f.entry, b.add(a, f.shift), move.width, move.kind, self.pc)
+        if checked is not None:
+            with b.if_then(b.not_(checked)):
+                self._check_races(f, "check" if move.storing else "read")
+        with self._every_lane(max(4, move.count)) as lanes:
+            for group in range(0, len(lanes), move.count):
+                self._group(f, lanes[group : group + move.count])
+        if checked is not None and move.storing:
+            with b.if_then(checked):
+                b.ret_void()
+            self._same(f)
         b.ret_void()
 
-    def _fetch(self, width: int) -> ir.Function:
-        """The source of a copy: lanes, those that copy instead of filling with zeros, program counter, slot."""
-        return self._function(f"fetch.{width}", ACCESS, lambda x: self._write_fetch(x, width))
+    def _group(self, f: Frame, lanes: list[tuple[ir.Value, ir.Value]]) -> None:
+        """As many lanes as each has elements: a square, to be transposed."""
+        x, b, move = self.x, self.x.b, self.move
+        row = ir.VectorType(ir.IntType(8 * move.size), move.count) if move.count > 1 else ir.IntType(8 * move.size)
+        places = [b.add(a, f.host) for _, a in lanes]
+        columns = [x.at(r, b.mul(lanes[0][0], i64(move.size))) for r in self.registers]
+        if move.storing:
+            for place, value in zip(places, x.transpose([x.load(c, 0, row, 4) for c in columns]), strict=True):
+                x.store(value, place, 0)
+        else:
+            for column, value in zip(columns, x.transpose([x.load(p, 0, row) for p in places]), strict=True):
+                x.store(value, column, 0, min(4, move.size))
 
-    def _write_fetch(self, x: Build, width: int) -> None:
-        """Where nothing can write the source while the kernel runs, its bytes may be taken when the copy lands."""
-        b = x.b
-        _, source, valid, pc, slot = x.function.args
-        data = b.ptrtoint(x.at(slot, SLOT_DATA), I64)
-        inside = b.add(x.splat(data), lanes_of(I64, 16))
-        with b.if_then(b.icmp_unsigned("!=", valid, i32(-1)), likely=False):
-            x.call("llvm.memset.p0.i64", VOID, x.at(slot, SLOT_DATA), ir.Constant(I8, 0), i64(512), FALSE)
-            x.store(inside, slot, SLOT_SOURCES, 64)
-        host, offset, entry = self._place(x, "global", width, source, valid, pc, store=False)
-        assert entry is not None
-        if self.options.cross_block:
-            shadow.global_access(x, entry, offset, valid, width, False, pc)
-        places = b.add(offset, x.splat(host))
-        stable = b.icmp_unsigned("!=", x.load(entry, 8 * Entry.STABLE, I64, 8), i64(0))
-        with b.if_then(stable):
-            x.store(b.select(x.mask(valid), places, inside), slot, SLOT_SOURCES, 64)
-            for lane in range(0, 32, 64 // width):
-                address = b.inttoptr(b.extract_element(places, i32(lane)), PTR)
-                x.call("llvm.prefetch.p0", VOID, address, i32(0), i32(2), i32(1))
-            b.ret_void()
-        x.store(places, slot, SLOT_SOURCES, 64)
-        with x.each_lane(valid) as lane:
-            piece = ir.VectorType(I32, width // 4)
-            value = x.load(x.load(slot, b.add(b.mul(lane, i64(8)), i64(SLOT_SOURCES)), I64, 8), 0, piece)
-            x.store(value, slot, b.add(b.mul(lane, i64(16)), i64(SLOT_DATA)), 4)
-        x.store(inside, slot, SLOT_SOURCES, 64)
+    def _same(self, f: Frame) -> None:
+        """Record the stores. Lanes that stored where another one did must have stored the same."""
+        x, b = self.x, self.x.b
+        stamps = Stamps(x)
+        lost = x.alloca(64)
+        x.store(i32(0), lost, 0, 4)
+        with self._every_lane(1) as lanes:
+            for lane, a in lanes:
+                self._stamp(stamps, lane, b.add(a, f.shift), lost)
+        self._compare(x.load(lost, 0, I32, 4), lambda lane: b.add(x.load(self.at, b.shl(lane, i64(3)), I64, 8), f.host))
+
+    def _stamp(self, stamps: Stamps, lane: ir.Value, offset: ir.Value, lost: ir.Value) -> None:
+        x, b = self.x, self.x.b
+        for old in shadow.stamp_write(self.m, x, stamps, lane, offset, self.move.width):
+            # Stamps of this warp, made in this instruction: the check has found no others that are not the lane's own.
+            other = b.sub(old, stamps.first)
+            earlier = b.icmp_unsigned("<", other, b.trunc(lane, I32))
+            with b.if_then(earlier, likely=False):
+                x.store(b.or_(x.load(lost, 0, I32, 4), b.shl(i32(1), other)), lost, 0, 4)
+
+    def _compare(self, lost: ir.Value, place: Callable[[ir.Value], ir.Value]) -> None:
+        x, b, move = self.x, self.x.b, self.move
+        element = ir.IntType(8 * move.size)
+        with x.each_lane(lost) as lane:
+            host = place(lane)
+            for i, register in enumerate(self.registers):
+                mine = x.load(register, b.mul(lane, i64(move.size)), element)
+                differs = b.icmp_unsigned("!=", x.load(host, move.size * i, element), mine)
+                x.fail_if(differs, Status.RACE, self.pc, b.ret_void)
+
+    # -- lane by lane ---------------------------------------------------------------------------------------------
+
+    def _lane_by_lane(self) -> None:
+        m, x, b, move = self.m, self.x, self.x.b, self.move
+        stamps = Stamps(x) if self.races else None
+        lost, places = x.alloca(64), x.alloca(256)
+        x.store(i32(0), lost, 0, 4)
+        element = ir.IntType(8 * move.size)
+        if stamps is not None and move.storing:
+            with x.each_lane(self.bits) as lane:
+                place = lane_place(m, x, move.space, self._address(lane), lane, move.width, self.pc, True)
+                shadow.check_write(m, x, stamps, lane, place.offset, move.width, self.pc)
+            self._leave_if_failed()
+        with x.each_lane(self.bits) as lane:
+            place = lane_place(m, x, move.space, self._address(lane), lane, move.width, self.pc, move.storing)
+            if stamps is not None:
+                if move.storing:
+                    self._stamp(stamps, lane, place.offset, lost)
+                else:
+                    shadow.shared_access(m, x, stamps, lane, place.offset, move.width, "read", self.pc)
+            if self.crosses and place.entry is not None:
+                shadow.global_lane(x, place.entry, place.offset, move.width, move.kind, self.pc)
+            if move.storing and self.races:
+                x.store(place.host, places, b.shl(lane, i64(3)), 8)
+            for i, register in enumerate(self.registers):
+                here = x.at(register, b.mul(lane, i64(move.size)))
+                if move.storing:
+                    x.store(x.load(here, 0, element), place.host, move.size * i)
+                else:
+                    x.store(x.load(place.host, move.size * i, element), here, 0)
+        if stamps is not None and move.storing:
+            self._compare(x.load(lost, 0, I32, 4), lambda lane: x.load(places, b.shl(lane, i64(3)), I64, 8))
         b.ret_void()
 
-    def _land(self, x: Build, keep: int | None) -> None:
-        """Land the copies of the warp that runs, oldest first, but for its latest ``keep`` groups."""
-        b = x.b
-        queue = self._queue(x)
-        head = x.alloca(I64, 8)
-        b.store(x.load(queue, QUEUE_HEAD, I64, 8), head)
-        tail = x.load(queue, QUEUE_TAIL, I64, 8)
-        limit = x.load(queue, QUEUE_COMMITTED, I64, 8)
-        loop, body, done = (x.function.append_basic_block(n) for n in ("next", "land", "done"))
-        b.branch(loop)
-        b.position_at_end(loop)
-        at = b.load(head, typ=I64)
-        slot = self._slot(x, queue, at)
-        more = b.icmp_unsigned("<", at, tail)
-        if keep is not None:
-            old = b.icmp_signed("<", x.load(slot, 0, I64, 8), b.sub(limit, i64(keep)))
-            more = b.and_(more, old)
-        b.cbranch(more, body, done)
-        b.position_at_end(body)
-        bits, width = x.load(slot, SLOT_MASK, I32, 4), x.load(slot, SLOT_MASK + 4, I32, 4)
-        for size in (4, 8, 16):
-            with b.if_then(b.icmp_unsigned("==", width, i32(size))):
-                self._land_one(x, slot, bits, size)
-        b.store(b.add(at, i64(1)), head)
-        b.branch(loop)
-        b.position_at_end(done)
-        x.store(b.load(head, typ=I64), queue, QUEUE_HEAD, 8)
-        b.ret_void()
+    def _address(self, lane: ir.Value) -> ir.Value:
+        return self.x.b.add(self.x.load(self.at, self.x.b.shl(lane, i64(3)), I64, 8), self.offset)
 
-    def _land_one(self, x: Build, slot: ir.Value, bits: ir.Value, width: int) -> None:
-        b = x.b
-        host = x.field(Field.SHARED)
-        if self.options.race:
-            offset = b.zext(x.load(slot, SLOT_OFFSETS, WORDS, 64), ADDRESSES)
-            shadow.shared_land(x, offset, bits, width, self.options.cell)
-        piece = ir.VectorType(I32, width // 4)
 
-        def move(lane: ir.Value) -> None:
-            source = x.load(slot, b.add(b.mul(lane, i64(8)), i64(SLOT_SOURCES)), I64, 8)
-            to = x.load(slot, b.add(b.mul(lane, i64(4)), i64(SLOT_OFFSETS)), I32, 4)
-            x.store(x.load(source, 0, piece), host, b.zext(to, I64))
+class Lanes:
+    """A loop over all lanes, ``step`` in one turn: a context that gives (lane, address) pairs."""
 
-        with b.if_else(b.icmp_unsigned("==", bits, i32(-1))) as (every, some):
-            with every:
-                for lane in range(32):
-                    move(i64(lane))
-            with some, x.each_lane(bits) as lane:
-                move(lane)
+    def __init__(self, x: Build, at: ir.Value, step: int, count: int = 32) -> None:
+        self.x, self.at, self.step = x, at, step
+        self.loop = x.unrolled(count, step)
+
+    def __enter__(self) -> list[tuple[ir.Value, ir.Value]]:
+        x = self.x
+        first = self.loop.__enter__()
+        here = x.at(self.at, x.b.shl(first, i64(3)))
+        lanes = [x.b.add(first, i64(i)) if i else first for i in range(self.step)]
+        return [(lane, x.load(here, 8 * i, I64, 8)) for i, lane in enumerate(lanes)]
+
+    def __exit__(self, *problem: object) -> None:
+        self.loop.__exit__(None, None, None)
+
+
+@dataclass(frozen=True, slots=True)
+class LanePlace:
+    """Host address of one lane's access, offset in its state space, entry of its buffer."""
+
+    host: ir.Value
+    offset: ir.Value
+    entry: ir.Value | None
+
+
+def lane_place(
+    m: Module, x: Build, space: str, address: ir.Value, lane: ir.Value, width: int, pc: ir.Value, storing: bool
+) -> LanePlace:
+    """Check one lane's access; returns from the function when it fails."""
+    b = x.b
+    if m.options.alignment and width > 1:
+        odd = b.icmp_unsigned("!=", b.and_(address, i64(width - 1)), i64(0))
+        x.fail_if(odd, Status.ALIGNMENT, pc, b.ret_void)
+    if space in ("shared", "local"):
+        found = b.call(m.function(f"variable.{space}", FIND, _find_variable(space)), [x.ctx, address, i64(width)])
+        nowhere = b.icmp_unsigned("==", found, x.pointer(Field.DUMMY))
+        x.fail_if(nowhere, Status.BOUNDS, pc, b.ret_void)
+        base = x.field(Field.SHARED if space == "shared" else Field.LOCAL)
+        if space == "local":
+            thread = b.add(b.shl(x.field(Field.WARP), i64(5)), lane)
+            base = b.add(base, b.mul(thread, x.field(Field.LOCAL_BYTES)))
+        return LanePlace(b.add(base, address), address, None)
+    entry = b.call(m.function("buffer", FIND, _find_buffer), [x.ctx, address, i64(width)])
+    bad = b.icmp_unsigned("==", entry, x.pointer(Field.DUMMY))
+    if storing:
+        bad = b.or_(bad, b.icmp_unsigned("==", x.load(entry, 8 * Entry.WRITABLE, I64, 8), i64(0)))
+    x.fail_if(bad, Status.BOUNDS, pc, b.ret_void)
+    offset = b.sub(address, x.load(entry, 8 * Entry.BASE, I64, 8))
+    return LanePlace(b.add(x.load(entry, 8 * Entry.HOST, I64, 8), offset), offset, entry)
+
+
+# -- one address for all lanes ------------------------------------------------------------------------------------------
+
+
+def load_one(m: Module, space: str, width: int) -> ir.Function:
+    """A load of which all lanes have the same address: where the bytes are, or somewhere harmless."""
+    return m.function(f"one.{space}.{width}{tag(m)}", ONE, lambda m, x: _load_one(m, x, space, width))
+
+
+def _load_one(m: Module, x: Build, space: str, width: int) -> None:
+    b = x.b
+    _, address, bits, pc = x.function.args
+    dummy = x.pointer(Field.DUMMY)
+    with b.if_then(b.icmp_unsigned("==", bits, i32(0))):
+        b.ret(dummy)
+    lane = b.zext(x.first_lane(bits), I64)
+    if m.options.alignment and width > 1:
+        odd = b.icmp_unsigned("!=", b.and_(address, i64(width - 1)), i64(0))
+        x.fail_if(odd, Status.ALIGNMENT, pc, lambda: b.ret(dummy))
+    f = frame(m, x, space, address, i64(0), width)
+    x.fail_if(b.icmp_signed("<", f.room, i64(0)), Status.BOUNDS, pc, lambda: b.ret(dummy))
+    offset = b.add(address, f.shift)
+    check = m.function(f"see.{space}.{width}{tag(m)}", SEE, lambda m, x: _see(m, x, space, width))
+    b.call(check, [x.ctx, offset, dummy if f.entry is None else f.entry, lane, bits, pc])
+    b.ret(b.inttoptr(b.add(address, f.host), PTR))
+
+
+SEE = ir.FunctionType(VOID, [PTR, I64, PTR, I64, I32, I32])  # context, offset, entry, lane, lanes, program counter
+
+
+def _see(m: Module, x: Build, space: str, width: int) -> None:
+    """Record that some lanes have read one place."""
+    b = x.b
+    _, offset, entry, lane, bits, pc = x.function.args
+    if space == "shared" and m.options.race:
+        alone = b.icmp_unsigned("==", b.and_(bits, b.sub(bits, i32(1))), i32(0))
+        flags = b.select(alone, i32(0), i32(shadow.PAIR))
+        shadow.shared_access(m, x, Stamps(x), lane, offset, width, "read", pc, flags)
+    if space in ("global", "const") and m.options.cross_block:
+        shadow.global_lane(x, entry, offset, width, "read", pc)
+    b.ret_void()

@@ -30,19 +30,20 @@ class Region:
 
 def regions(decoded: Decoded) -> list[Region]:
     """The regions of all conditional branches that have one; those with barriers, and large ones, are left out."""
-    following = _following(decoded)
-    found = (_region(decoded, following, at) for at, block in enumerate(decoded.blocks) if block.guard is not None)
+    after = following(decoded)
+    found = (_region(decoded, after, at) for at, block in enumerate(decoded.blocks) if block.guard is not None)
     return [r for r in found if r is not None and sum(len(decoded.blocks[b].steps) for b in r.blocks) <= LARGEST]
 
 
-def _following(decoded: Decoded) -> list[list[int]]:
+def following(decoded: Decoded) -> list[list[int]]:
+    """The blocks that may follow each block, and none after the end."""
     return successors([block.steps[-1] for block in decoded.blocks], decoded.block_of_label)
 
 
-def _region(decoded: Decoded, following: Sequence[Sequence[int]], at: int) -> Region | None:
+def _region(decoded: Decoded, after: Sequence[Sequence[int]], at: int) -> Region | None:
     """Close the span between the branch's targets, in the order in which diverged threads run, under "may follow"."""
     rank, count = decoded.rank, len(decoded.blocks)
-    low, high = (f(rank[s] for s in following[at]) for f in (min, max))
+    low, high = (f(rank[s] for s in after[at]) for f in (min, max))
     inside: frozenset[int] = frozenset()
     while True:
         span = frozenset(b for b in range(count + 1) if low <= rank[b] < high)
@@ -53,8 +54,8 @@ def _region(decoded: Decoded, following: Sequence[Sequence[int]], at: int) -> Re
             control = decoded.blocks[b].control if b < count else None
             if b == count or (control is not None and control.kind in ("barrier", "table")):
                 return None
-            low = min(low, *(rank[s] for s in following[b]))
-            high = max(high, *(rank[s] for s in following[b]))
+            low = min(low, *(rank[s] for s in after[b]))
+            high = max(high, *(rank[s] for s in after[b]))
 
 
 def crossing(decoded: Decoded, region: Region, live: Sequence[frozenset[int]]) -> frozenset[int]:
@@ -108,9 +109,28 @@ def _uniform_result(step: Step, varying: set[int]) -> bool:
     return not any(s in varying for s in step.reads)
 
 
+def one_way(decoded: Decoded) -> bool:
+    """Whether all threads of a launch certainly go the same way: all branches depend on literals, parameters and the shape of
+    the launch alone."""
+    layout = decoded.layout
+    differs = {c.slot for c in layout.constants.values() if c.special and c.special not in SAME_IN_LAUNCH}
+    changed = True
+    while changed:
+        changed = False
+        for step in decoded.steps:
+            opcode, space = step.site.instruction.opcode, step.access.space if step.access is not None else "param"
+            own = opcode in _VARYING_RESULTS | _UNIFORM_RESULTS | {"redux"} or space != "param"
+            fresh = [s for s in step.writes if s not in differs]
+            if fresh and (own or any(s in differs for s in step.reads)):
+                differs.update(fresh)
+                changed = True
+    ways = (s for step in decoded.steps if step.control is not None for s in step.reads)
+    return not any(s in differs for s in ways)
+
+
 def live_in(decoded: Decoded) -> list[frozenset[int]]:
     """For each basic block, and for the end, the slots that may be read before they are written."""
-    following = _following(decoded)
+    after = following(decoded)
     uses, kills = zip(*(_effects(block.steps) for block in decoded.blocks), strict=True) if decoded.blocks else ((), ())
     live: list[frozenset[int]] = [frozenset()] * (len(decoded.blocks) + 1)
     constants = {c.slot for c in decoded.layout.constants.values()}
@@ -119,7 +139,7 @@ def live_in(decoded: Decoded) -> list[frozenset[int]]:
         changed = False
         for i in reversed(range(len(decoded.blocks))):
             out: set[int] = set()
-            for s in following[i]:
+            for s in after[i]:
                 out |= live[s]
             new = frozenset((uses[i] | (out - kills[i])) - constants)
             if new != live[i]:

@@ -2,7 +2,8 @@
 
 The blocks between a branch and the place where all ways meet are compiled twice. The second copy runs with a word of lanes: each
 block has the word of lanes that wait at it, and the block that is first in the order of ``cfg`` runs next, as in the
-reference engine. When all lanes of the warp wait at the end of a region, the first copy goes on.
+reference engine. When all lanes of the warp wait at the end of a region, the first copy goes on. Registers are at home in the
+warp's memory between blocks, so both copies find them there; lanes that do not run keep theirs.
 """
 
 from __future__ import annotations
@@ -13,8 +14,8 @@ from typing import TYPE_CHECKING
 from llvmlite import ir
 
 from prism_mlir.runtime.ptx.decode import Step
-from prism_mlir.runtime.ptx.jit.analysis import Region, crossing
-from prism_mlir.runtime.ptx.jit.build import I32, I64, i32
+from prism_mlir.runtime.ptx.jit.analysis import Region
+from prism_mlir.runtime.ptx.jit.build import I32, I64, i32, i64
 from prism_mlir.runtime.ptx.jit.layout import Field, Status
 
 if TYPE_CHECKING:
@@ -35,10 +36,13 @@ class Apart:
 
     def begin(self) -> None:
         """In the function's entry: nobody waits anywhere."""
-        for at in self.order:
-            self.words[at] = self.k.x.alloca(I32, 4)
-            self.k.b.store(i32(0), self.words[at])
-            self.checks[at] = self.k.function.append_basic_block(f"apart{at}")
+        if not self.order:
+            return
+        memory = self.k.x.alloca(4 * len(self.order))
+        self.k.x.fill(memory, 0, i64(4 * len(self.order)))
+        for i, at in enumerate(self.order):
+            self.words[at] = self.k.x.at(memory, 4 * i)
+            self.checks[at] = self.k.x.block(f"apart{at}")
 
     def enter(self, step: Step, taken: ir.Value) -> bool:
         """Send the lanes of ``taken`` to a branch's target and the others on; False where the branch has no region."""
@@ -46,8 +50,6 @@ class Apart:
         at = next((i for i in self.regions if k.decoded.blocks[i].last is step), None)
         if at is None:
             return False
-        for slot in sorted(crossing(k.decoded, self.regions[at], k.live) & set(k.slots)):
-            k.to_state(slot, k.get(slot))
         self._split(at, k.live_bits, taken)
         first = min(self._ways(at), key=k.decoded.rank.__getitem__)
         k.b.branch(self.checks[first])
@@ -83,7 +85,7 @@ class Apart:
 
     def _copy(self, at: int, after: ir.Block) -> None:
         k, b = self.k, self.k.b
-        some, whole, part = (k.function.append_basic_block(n) for n in ("some", "whole", "part"))
+        some, whole, part = (k.x.block(n) for n in ("some", "whole", "part"))
         b.position_at_end(self.checks[at])
         lanes = b.load(self.words[at], typ=I32)
         b.cbranch(b.icmp_unsigned("!=", lanes, i32(0)), some, after)
@@ -92,8 +94,6 @@ class Apart:
         b.cbranch(meet, whole, part)
         b.position_at_end(whole)
         b.store(i32(0), self.words[at])
-        for slot in sorted(k.live[at] & set(k.slots)) if at in self.ends else ():
-            b.store(k.from_state(slot), k.slots[slot])
         b.branch(k.entries[at])
         b.position_at_end(part)
         if at not in self.inside:
@@ -116,7 +116,7 @@ class Apart:
             self._send(self._ways(at)[0], lanes)
         rank = k.decoded.rank
         for back in sorted((s for s in self._ways(at) if rank[s] <= rank[at]), key=rank.__getitem__):
-            again, on = (k.function.append_basic_block(n) for n in ("back", "on"))
+            again, on = (k.x.block(n) for n in ("back", "on"))
             some = b.icmp_unsigned("!=", b.load(self.words[back], typ=I32), i32(0))
             b.cbranch(some, again, on)
             b.position_at_end(again)

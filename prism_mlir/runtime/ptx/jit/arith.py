@@ -9,6 +9,16 @@ import numpy as np
 from llvmlite import ir
 
 Kind = np.dtype[Any]
+
+
+class Builder(ir.IRBuilder):  # type: ignore[misc]
+    """``in_loop``: it writes the body of a loop over the lanes of a warp."""
+
+    def __init__(self, block: ir.Block | None = None, in_loop: bool = False) -> None:
+        super().__init__(block)
+        self.in_loop = in_loop
+
+
 Emit = Callable[[ir.IRBuilder, Kind, list[ir.Value]], ir.Value]
 
 
@@ -35,10 +45,28 @@ def declared(b: ir.IRBuilder, name: str, xs: list[ir.Value], result: ir.Type) ->
     return b.call(have, xs)
 
 
+class ConstantVector(ir.Constant):  # type: ignore[misc]
+    """One constant in every lane, written short."""
+
+    def __init__(self, one: ir.Constant, lanes: int) -> None:
+        super().__init__(ir.VectorType(one.type, lanes), ir.Undefined)
+        self.one = one
+
+    def _to_string(self) -> str:
+        return f"{self.type} {self._get_reference()}"
+
+    def _get_reference(self) -> str:
+        return f"splat ({self.one.type} {self.one.get_reference()})"
+
+
+def constant_vector(one: ir.Constant, lanes: int) -> ir.Constant:
+    return ConstantVector(one, lanes)
+
+
 def number(x: ir.Value, value: float) -> ir.Constant:
     """``value`` with the type of ``x``."""
     if isinstance(x.type, ir.VectorType):
-        return ir.Constant(x.type, [ir.Constant(x.type.element, value)] * x.type.count)
+        return constant_vector(ir.Constant(x.type.element, value), x.type.count)
     return ir.Constant(x.type, value)
 
 
@@ -107,11 +135,8 @@ def _extreme(op: str) -> Emit:
 
 def _amount(x: ir.Value) -> int | None:
     """A shift amount that is a constant."""
-    if not isinstance(x, ir.Constant):
-        return None
-    value = x.constant[0] if isinstance(x.constant, list | tuple) else x.constant
-    value = value.constant if isinstance(value, ir.Constant) else value
-    return value if isinstance(value, int) else None
+    one = x.one if isinstance(x, ConstantVector) else x
+    return one.constant if isinstance(one, ir.Constant) and isinstance(one.constant, int) else None
 
 
 def _left(b: ir.IRBuilder, kind: Kind, xs: list[ir.Value]) -> ir.Value:
@@ -171,6 +196,10 @@ def _magnitude_test(op: str) -> Emit:
 
 def _sign(b: ir.IRBuilder, kind: Kind, xs: list[ir.Value]) -> ir.Value:
     x = xs[0]
+    if kind.kind != "f":
+        minus = number(x, -1 if kind.kind == "i" else 1)
+        other = b.select(_compare("<")(b, kind, [x, number(x, 0)]), minus, number(x, 0))
+        return b.select(_compare(">")(b, kind, [x, number(x, 0)]), number(x, 1), other)
     positive = b.fcmp_ordered(">", x, number(x, 0.0))
     negative = b.fcmp_ordered("<", x, number(x, 0.0))
     return b.select(positive, number(x, 1.0), b.select(negative, number(x, -1.0), x))

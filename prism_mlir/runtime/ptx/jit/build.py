@@ -7,15 +7,19 @@ from contextlib import contextmanager
 
 from llvmlite import ir
 
+from prism_mlir.runtime.ptx.jit.arith import Builder, constant_vector
 from prism_mlir.runtime.ptx.jit.layout import Field, Status
 from prism_mlir.runtime.ptx.jit.values import LANES, splat
 
 I1, I8, I16, I32, I64 = (ir.IntType(n) for n in (1, 8, 16, 32, 64))
 PTR = ir.PointerType()
 VOID = ir.VoidType()
-ADDRESSES = ir.VectorType(I64, LANES)
 MASK = ir.VectorType(I1, LANES)
 WORDS = ir.VectorType(I32, LANES)
+EVERY_LANE = 0xFFFFFFFF
+# A kernel: context, the warp's memory, where to go on; returns the number of the place where it waits, or one of the others.
+WARP_FUNCTION = ir.FunctionType(I32, [PTR, PTR, I32])
+EXITED, FAILED = -1, -2
 
 
 def i32(value: int) -> ir.Constant:
@@ -26,9 +30,14 @@ def i64(value: int) -> ir.Constant:
     return ir.Constant(I64, value)
 
 
-def lanes_of(element: ir.Type, step: int = 1) -> ir.Constant:
-    """0, step, 2 step, …"""
-    return ir.Constant(ir.VectorType(element, LANES), [ir.Constant(element, i * step) for i in range(LANES)])
+def same(element: ir.Type, value: float, lanes: int) -> ir.Constant:
+    """A constant in every lane."""
+    return constant_vector(ir.Constant(element, value), lanes)
+
+
+def picks(lanes: list[int]) -> ir.Constant:
+    """The mask of a shuffle."""
+    return ir.Constant(ir.VectorType(I32, len(lanes)), [i32(n) for n in lanes])
 
 
 class Build:
@@ -36,7 +45,7 @@ class Build:
 
     def __init__(self, function: ir.Function) -> None:
         self.function = function
-        self.b = ir.IRBuilder(function.append_basic_block("entry"))
+        self.b = Builder(function.append_basic_block("entry"))
         self.ctx = function.args[0]
 
     # -- memory ---------------------------------------------------------------------------------------------------
@@ -46,6 +55,8 @@ class Build:
         if isinstance(base.type, ir.IntType):
             base = self.b.inttoptr(base, PTR)
         if isinstance(offset, int):
+            if offset == 0:
+                return base
             offset = i64(offset)
         return self.b.gep(base, [offset], source_etype=I8)
 
@@ -55,6 +66,10 @@ class Build:
     def store(self, value: ir.Value, base: ir.Value, offset: ir.Value | int, align: int = 1) -> None:
         self.b.store(value, self.at(base, offset), align=align)
 
+    def add_to(self, value: ir.Value, base: ir.Value, offset: int) -> None:
+        """Add to a 64-bit count in memory."""
+        self.store(self.b.add(self.load(base, offset, I64, 8), value), base, offset, 8)
+
     def field(self, field: Field) -> ir.Value:
         return self.load(self.ctx, 8 * field, I64, 8)
 
@@ -62,27 +77,43 @@ class Build:
         self.store(value, self.ctx, 8 * field, 8)
 
     def pointer(self, field: Field) -> ir.Value:
-        return self.b.inttoptr(self.field(field), PTR)
+        return self.load(self.ctx, 8 * field, PTR, 8)
 
-    def alloca(self, kind: ir.Type, align: int = 64) -> ir.Value:
-        """A variable in the entry block, so that it becomes a register or one stack slot."""
+    def alloca(self, size: int) -> ir.Value:
+        """Memory in the function's frame, at a multiple of 64 bytes."""
         with self.b.goto_entry_block():
-            place = self.b.alloca(kind)
-        place.align = align
+            place = self.b.alloca(ir.ArrayType(I8, size))
+        place.align = 64
         place.type = PTR  # llvmlite still gives variables typed pointers
         return place
 
-    # -- lanes ----------------------------------------------------------------------------------------------------
+    # -- vectors --------------------------------------------------------------------------------------------------
 
-    def splat(self, x: ir.Value) -> ir.Value:
-        return splat(self.b, x)
+    def splat(self, x: ir.Value, lanes: int = LANES) -> ir.Value:
+        return splat(self.b, x, lanes)
 
-    def bits(self, mask: ir.Value) -> ir.Value:
-        """Lane predicates as one 32-bit word."""
-        return self.b.bitcast(mask, I32)
+    def shuffle(self, first: ir.Value, second: ir.Value | None, lanes: list[int]) -> ir.Value:
+        """Elements of two vectors of one type, numbered through."""
+        other = ir.Constant(first.type, ir.Undefined) if second is None else second
+        return self.b.shuffle_vector(first, other, picks(lanes))
 
-    def mask(self, bits: ir.Value) -> ir.Value:
-        return self.b.bitcast(bits, MASK)
+    def transpose(self, rows: list[ir.Value]) -> list[ir.Value]:
+        """Columns of a square matrix whose rows are vectors, by interleaving the halves of rows again and again."""
+        n = len(rows)
+        low = [x for i in range(n // 2) for x in (i, n + i)]
+        for _ in range(n.bit_length() - 1):
+            pairs = [(rows[i], rows[i + n // 2]) for i in range(n // 2)]
+            rows = [self.shuffle(*pair, [x + half for x in low]) for pair in pairs for half in (0, n // 2)]
+        return rows
+
+    def some_bit(self, vector: ir.Value) -> ir.Value:
+        """Whether any bit of a vector of integers is set."""
+        count, element = vector.type.count, vector.type.element
+        if element.width == 1:
+            word = self.b.bitcast(vector, ir.IntType(count))
+        else:
+            word = self.call(f"llvm.vector.reduce.or.v{count}i{element.width}", element, vector)
+        return self.b.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
 
     def call(self, name: str, result: ir.Type, *xs: ir.Value) -> ir.Value:
         have = self.b.module.globals.get(name)
@@ -94,29 +125,13 @@ class Build:
         """Index of the lowest set bit; ``bits`` is not 0."""
         return self.call("llvm.cttz.i32", I32, bits, ir.Constant(I1, 1))
 
-    def pointers(self, base: ir.Value, index: ir.Value, size: int) -> ir.Value:
-        """The addresses ``base + size * index[lane]``."""
-        base = self.b.ptrtoint(base, I64) if isinstance(base.type, ir.PointerType) else base
-        wide = index if index.type == ADDRESSES else self.b.zext(index, ADDRESSES)
-        scaled = wide if size == 1 else self.b.mul(wide, self.splat(i64(size)))
-        return self.b.inttoptr(self.b.add(self.splat(base), scaled), ir.VectorType(PTR, LANES))
-
-    def gather(self, base: ir.Value, index: ir.Value, element: ir.Type, scale: int = 0) -> ir.Value:
-        """``base[index[lane]]`` for 32-bit or 64-bit elements; every index is valid. ``scale``: bytes a step."""
-        places = self.pointers(base, index, scale or element.width // 8)
-        vector = ir.VectorType(element, LANES)
-        every = ir.Constant(MASK, [1] * LANES)
-        name = f"llvm.masked.gather.v{LANES}i{element.width}.v{LANES}p0"
-        return self.call(name, vector, places, i32(1), every, ir.Constant(vector, ir.Undefined))
-
-    def scatter(self, value: ir.Value, base: ir.Value, index: ir.Value, mask: ir.Value, scale: int = 0) -> None:
-        """Store lane by lane, the last lane wins."""
-        element = value.type.element
-        places = self.pointers(base, index, scale or element.width // 8)
-        name = f"llvm.masked.scatter.v{LANES}i{element.width}.v{LANES}p0"
-        self.call(name, VOID, value, places, i32(1), mask)
+    def fill(self, place: ir.Value, byte: int, size: ir.Value) -> None:
+        self.call("llvm.memset.p0.i64", VOID, place, ir.Constant(I8, byte), size, ir.Constant(I1, 0))
 
     # -- control --------------------------------------------------------------------------------------------------
+
+    def block(self, name: str) -> ir.Block:
+        return self.function.append_basic_block(name)
 
     def fail(self, status: Status, pc: ir.Value) -> None:
         """Remember why and where, unless something is remembered already."""
@@ -132,37 +147,48 @@ class Build:
             leave()
 
     @contextmanager
-    def loop(self, count: ir.Value, name: str = "loop") -> Iterator[ir.Value]:
-        """``for i in range(count)`` with a 64-bit counter; the counter is what the block gets."""
-        index = self.alloca(I64, 8)
-        self.b.store(i64(0), index)
-        head = self.function.append_basic_block(name)
-        body = self.function.append_basic_block(f"{name}.body")
-        done = self.function.append_basic_block(f"{name}.end")
+    def loop(self, count: ir.Value, step: int = 1) -> Iterator[ir.Value]:
+        """``for i in range(0, count, step)`` with a 64-bit counter, which is what the block gets."""
+        head, body, done = self.block("loop"), self.block("body"), self.block("end")
+        before = self.b.block
         self.b.branch(head)
         self.b.position_at_end(head)
-        i = self.b.load(index, typ=I64)
+        i = self.b.phi(I64)
+        i.add_incoming(i64(0), before)
         self.b.cbranch(self.b.icmp_unsigned("<", i, count), body, done)
         self.b.position_at_end(body)
         yield i
-        self.b.store(self.b.add(i, i64(1)), index)
+        i.add_incoming(self.b.add(i, i64(step)), self.b.block)
         self.b.branch(head)
+        self.b.position_at_end(done)
+
+    @contextmanager
+    def unrolled(self, count: int, step: int) -> Iterator[ir.Value]:
+        """As :meth:`loop`, for at least one turn."""
+        body, done = self.block("turn"), self.block("end")
+        before = self.b.block
+        self.b.branch(body)
+        self.b.position_at_end(body)
+        i = self.b.phi(I64)
+        i.add_incoming(i64(0), before)
+        yield i
+        following = self.b.add(i, i64(step))
+        i.add_incoming(following, self.b.block)
+        self.b.cbranch(self.b.icmp_unsigned("<", following, i64(count)), body, done)
         self.b.position_at_end(done)
 
     @contextmanager
     def each_lane(self, bits: ir.Value) -> Iterator[ir.Value]:
         """The set lanes of a word, lowest first, as 64-bit indices."""
-        left = self.alloca(I32, 4)
-        self.b.store(bits, left)
-        head = self.function.append_basic_block("lanes")
-        body = self.function.append_basic_block("lanes.body")
-        done = self.function.append_basic_block("lanes.end")
+        head, body, done = self.block("lanes"), self.block("lane"), self.block("end")
+        before = self.b.block
         self.b.branch(head)
         self.b.position_at_end(head)
-        word = self.b.load(left, typ=I32)
+        word = self.b.phi(I32)
+        word.add_incoming(bits, before)
         self.b.cbranch(self.b.icmp_unsigned("!=", word, i32(0)), body, done)
         self.b.position_at_end(body)
         yield self.b.zext(self.first_lane(word), I64)
-        self.b.store(self.b.and_(word, self.b.sub(word, i32(1))), left)
+        word.add_incoming(self.b.and_(word, self.b.sub(word, i32(1))), self.b.block)
         self.b.branch(head)
         self.b.position_at_end(done)

@@ -1,61 +1,84 @@
 """What the instruction table's closures cannot say in LLVM: memory, warp communication, tensor cores.
 
 A family is a function of the kernel and the step; it returns whether the instruction may have set the status. It takes the
-operands apart with the same helpers as the instruction table.
+operands apart with the same helpers as the instruction table, asks where registers lie, closes the loop over lanes that is
+open, and calls shared functions.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from llvmlite import ir
 
 from prism_mlir.runtime.ptx.decode import Step
+from prism_mlir.runtime.ptx.jit import access, atomic, barrier, copy, matrix, product
+from prism_mlir.runtime.ptx.jit.analysis import one_way
 from prism_mlir.runtime.ptx.jit.build import I32, I64, i32, i64
-from prism_mlir.runtime.ptx.jit.layout import QUEUE_COMMITTED, Field, Status
-from prism_mlir.runtime.ptx.jit.matrix import ldmatrix, mma
-from prism_mlir.runtime.ptx.jit.values import CannotCompile, Value, is_vector, level
-from prism_mlir.runtime.ptx.jit.warp import activemask, redux, shfl, vote
-from prism_mlir.runtime.ptx.memory import LOCAL_WINDOW, SHARED_WINDOW, WINDOW
+from prism_mlir.runtime.ptx.jit.layout import Field, Status
+from prism_mlir.runtime.ptx.jit.values import CannotCompile, Value
+from prism_mlir.runtime.ptx.jit.warp import activemask, elect, match, redux, shfl, vote
+from prism_mlir.runtime.ptx.memory import SHARED_WINDOW
 from prism_mlir.runtime.ptx.ops.loads import Form, address, form
-from prism_mlir.runtime.ptx.program import IntImm, Not, Reg, Vec
+from prism_mlir.runtime.ptx.ops.tensor import matrix_form, vector
+from prism_mlir.runtime.ptx.program import Instruction, IntImm, Not, Operand, Reg, Vec
+from prism_mlir.runtime.ptx.specials import CLOCKS
+from prism_mlir.runtime.ptx.table import Context
 from prism_mlir.runtime.ptx.types import SCALARS
 
 if TYPE_CHECKING:
     from prism_mlir.runtime.ptx.jit.kernel import WarpKernel
 
 Family = Callable[["WarpKernel", Step], bool]
+B32, B64 = SCALARS["b32"], SCALARS["b64"]
+PARTIAL = "is not compiled for blocks whose last warp is not whole"
 
 
-def addresses(k: WarpKernel, slot: int, offset: int) -> ir.Value:
-    """Addresses of an access, one a lane."""
-    (part,) = k.read(slot).astype(np.uint64).parts
-    if offset:
-        part = k.b.add(*level(k.b, [part, i64(offset & (2**64 - 1))]))
-    return k.x.splat(part)
+def find(instruction: Instruction) -> Family | None:
+    """The family of an instruction, None for those whose closure is traced."""
+    if instruction.opcode == "mov":
+        return clock if any(isinstance(o, Reg) and o.name in CLOCKS for o in instruction.operands[1:]) else None
+    return directed if _rounds_f64_in_a_direction(instruction) else FAMILIES.get(instruction.opcode)
+
+
+def _rounds_f64_in_a_direction(instruction: Instruction) -> bool:
+    *_, target, source = ("", "", *instruction.mods)
+    inexact = source == "f64" if instruction.opcode != "cvt" else (target == "f64" and source in ("s64", "u64"))
+    return inexact and any(m in ("rz", "rm", "rp") for m in instruction.mods) and instruction.opcode in _DIRECTED
+
+
+_DIRECTED = ("add", "sub", "mul", "fma", "mad", "cvt")
+
+
+def directed(k: WarpKernel, step: Step) -> bool:
+    raise CannotCompile(
+        "rounds f64 in one direction, which is not compiled"
+    )  # the reference engine takes rational numbers
 
 
 def count_active(k: WarpKernel, step: Step, bits: ir.Value) -> None:
     """Count the threads of a guarded access; those of others follow from how often the block ran."""
     if step.guard is not None:
-        _count(k, (step.site.pc, ""), bits)
+        number = k.b.zext(k.x.call("llvm.ctpop.i32", I32, bits), I64)
+        k.x.add_to(number, k.x.ctx, k.counter(step, ""))
 
 
-def count_windows(k: WarpKernel, step: Step, at: ir.Value, bits: ir.Value) -> None:
+def count_windows(k: WarpKernel, step: Step, at: ir.Value, offset: int, bits: ir.Value) -> None:
     """Count the threads of a generic access whose address lies in shared, and in local memory."""
-    window = k.b.lshr(at, k.x.splat(i64(WINDOW.bit_length() - 1)))
-    for space, start in (("shared", SHARED_WINDOW), ("local", LOCAL_WINDOW)):
-        inside = k.b.icmp_unsigned("==", window, k.x.splat(i64(start // WINDOW)))
-        _count(k, (step.site.pc, space), k.b.and_(bits, k.x.bits(inside)))
+    for space in ("shared", "local"):
+        place = k.x.at(k.x.ctx, k.counter(step, space))
+        k.b.call(access.count_window(k.module, space), [k.x.ctx, at, signed(offset), bits, place])
 
 
-def _count(k: WarpKernel, key: tuple[int, str], bits: ir.Value) -> None:
-    index = k.counted.setdefault(key, len(k.counted))
-    counts = k.x.pointer(Field.ACTIVE)
-    number = k.b.zext(k.x.call("llvm.ctpop.i32", I32, bits), I64)
-    k.x.store(k.b.add(k.x.load(counts, 8 * index, I64, 8), number), counts, 8 * index, 8)
+def signed(offset: int) -> ir.Constant:
+    return i64(offset & (2**64 - 1))
+
+
+# -- ld and st ------------------------------------------------------------------------------------------------------------
 
 
 def ld(k: WarpKernel, step: Step) -> bool:
@@ -69,54 +92,64 @@ def ld(k: WarpKernel, step: Step) -> bool:
     slots = [ctx.dst(item, f.scalar, wider=True) for item in items]
     if f.space == "param":
         return _ld_param(k, step, f, slot, offset, slots)
-    at, bits = addresses(k, slot, offset), k.active(step)
-    k.b.call(k.access.load(f.space, f.width), [k.x.ctx, at, bits, i32(step.site.pc), k.data])
+    if k.agrees(slot) and f.space not in ("local", ""):
+        return _ld_one(k, step, f, slot, offset, slots)
+    direct = [not k.wanted(s) or k.storage(s).itemsize == f.scalar.bytes for s in slots]
+    at = k.column(slot, np.uint64)
+    k.close()
+    bits = k.active(step)
+    places = [k.target(s) if whole else k.temporary() for s, whole in zip(slots, direct, strict=True)]
+    function = access.load(k.module, f.space, f.scalar.bytes, f.lanes)
+    k.b.call(function, [k.x.ctx, at, signed(offset), bits, i32(step.site.pc), *places])
     count_active(k, step, bits)
     if not f.space:
-        count_windows(k, step, at, bits)
-    guard = k.guard(step)
-    alike = all(s in k.uniform or s not in k.slots for s in slots)
-    for column, d in enumerate(slots):
-        _bind(k, f, d, _column(k, f, column, alike), guard)
+        count_windows(k, step, at, offset, bits)
+    for s, place, whole in zip(slots, places, direct, strict=True):
+        if not whole:
+            loaded = k.lanes_loop().load(place, np.dtype(f"u{f.scalar.bytes}"))
+            k.write(s, _extend(k, f, s, loaded), k.guard(step))
     return True
 
 
-def _column(k: WarpKernel, f: Form, column: int, alike: bool) -> Value:
-    """Element ``column`` of each lane's vector, as it lies in the buffer of the memory functions."""
+def _ld_one(k: WarpKernel, step: Step, f: Form, slot: int, offset: int, slots: list[int]) -> bool:
+    """All lanes have one address."""
+    k.close()
+    bits = k.active(step)
+    (base,) = k.read(slot).astype(np.uint64).parts
+    function = access.load_one(k.module, f.space, f.width)
+    place = k.b.call(function, [k.x.ctx, k.b.add(base, signed(offset)), bits, i32(step.site.pc)])
+    count_active(k, step, bits)
+    _bind_scalars(k, step, f, slots, place)
+    return True
+
+
+def _bind_scalars(k: WarpKernel, step: Step, f: Form, slots: list[int], place: ir.Value) -> None:
     element = ir.IntType(f.scalar.bits)
-    storage = np.dtype(f"u{f.scalar.bytes}")
-    if alike:  # idle lanes get what an active one reads
-        return Value(k.b, storage, [k.x.load(k.data, column * f.scalar.bytes, element)])
-    whole = k.x.load(k.data, 0, ir.VectorType(element, 32 * f.lanes), 64)
-    if f.lanes > 1:
-        picks = ir.Constant(ir.VectorType(I32, 32), [i32(f.lanes * i + column) for i in range(32)])
-        whole = k.b.shuffle_vector(whole, ir.Constant(whole.type, ir.Undefined), picks)
-    return Value(k.b, storage, [whole])
+    parts = [k.x.load(place, f.scalar.bytes * i, element) for i in range(len(slots))]
+    for s, part in zip(slots, parts, strict=True):
+        if k.wanted(s):
+            value = Value(k.b, np.dtype(f"u{f.scalar.bytes}"), [part])
+            k.write(s, _extend(k, f, s, value), k.guard(step))
 
 
-def _bind(k: WarpKernel, f: Form, slot: int, value: Value, guard: ir.Value | None) -> None:
-    """Bind a loaded value, extended to the width of its register."""
-    if slot not in k.slots:
-        return
-    target = k.decoded.layout.scalars[slot].storage
-    if target.itemsize > f.scalar.bytes:
-        value = value.view(f.scalar.value).astype(f"i{target.itemsize}") if f.scalar.is_signed else value.astype(target)
-    k.write(slot, value, guard)
+def _extend(k: WarpKernel, f: Form, slot: int, value: Value) -> Value:
+    """A loaded value with the width of its register."""
+    target = k.storage(slot)
+    if target.itemsize == f.scalar.bytes:
+        return value
+    return value.view(f.scalar.value).astype(f"i{target.itemsize}") if f.scalar.is_signed else value.astype(target)
 
 
 def _ld_param(k: WarpKernel, step: Step, f: Form, slot: int, offset: int, slots: list[int]) -> bool:
-    (base,) = k.read(slot).astype(np.uint64).parts
-    if is_vector(base):
+    if not k.agrees(slot):
         raise CannotCompile("reads parameters at addresses that differ from thread to thread")
-    place = k.b.add(base, i64(offset & (2**64 - 1)))
+    (base,) = k.read(slot).astype(np.uint64).parts
+    place = k.b.add(base, signed(offset))
+    k.close()  # what follows may leave this basic block
     last = k.b.sub(k.x.field(Field.PARAM_BYTES), i64(f.width))
-    k.x.fail_if(k.b.icmp_signed(">", place, last), Status.BOUNDS, i32(step.site.pc), lambda: k.b.branch(k.failed))
-    k.x.fail_if(k.b.icmp_signed("<", place, i64(0)), Status.BOUNDS, i32(step.site.pc), lambda: k.b.branch(k.failed))
-    memory, guard = k.x.pointer(Field.PARAM), k.guard(step)
-    for column, d in enumerate(slots):
-        at = k.b.add(place, i64(column * f.scalar.bytes))
-        part = k.x.load(memory, at, ir.IntType(f.scalar.bits))
-        _bind(k, f, d, Value(k.b, np.dtype(f"u{f.scalar.bytes}"), [part]), guard)
+    outside = k.b.or_(k.b.icmp_signed("<", place, i64(0)), k.b.icmp_signed(">", place, last))
+    k.x.fail_if(outside, Status.BOUNDS, i32(step.site.pc), lambda: k.b.branch(k.failed))
+    _bind_scalars(k, step, f, slots, k.x.at(k.x.pointer(Field.PARAM), place))
     return False
 
 
@@ -126,45 +159,57 @@ def st(k: WarpKernel, step: Step) -> bool:
     source = ctx.operands[1]
     items = source.items if isinstance(source, Vec) else (source,)
     slot, offset = address(ctx, ctx.operands[0])
-    slots = [ctx.src(item, f.scalar, wider=True) for item in items]
-    columns = [k.x.splat(k.read(s).astype(f"u{f.scalar.bytes}").parts[0]) for s in slots]
-    k.x.store(interleave(k.b, columns), k.data, 0, 64)
+    places = [k.column(ctx.src(item, f.scalar, wider=True), f"u{f.scalar.bytes}") for item in items]
+    at = k.column(slot, np.uint64)
+    k.close()
     bits = k.active(step)
-    at = addresses(k, slot, offset)
-    k.b.call(k.access.store(f.space, f.width), [k.x.ctx, at, bits, i32(step.site.pc), k.data])
+    function = access.store(k.module, f.space, f.scalar.bytes, f.lanes)
+    k.b.call(function, [k.x.ctx, at, signed(offset), bits, i32(step.site.pc), *places])
     count_active(k, step, bits)
     if not f.space:
-        count_windows(k, step, at, bits)
+        count_windows(k, step, at, offset, bits)
     return True
 
 
-def interleave(b: ir.IRBuilder, columns: list[ir.Value]) -> ir.Value:
-    """Columns of a row-major matrix with a row a lane."""
-    if len(columns) == 1:
-        return columns[0]
-    half = len(columns) // 2
-    even, odd = interleave(b, columns[0::2]), interleave(b, columns[1::2])
-    n = even.type.count
-    picks = [i32(i // 2 + (i % 2) * n) for i in range(2 * n)]
-    assert half * 32 == n
-    return b.shuffle_vector(even, odd, ir.Constant(ir.VectorType(I32, 2 * n), picks))
+def atom(k: WarpKernel, step: Step) -> bool:
+    ctx = k.context
+    f = atomic.form(ctx)
+    slot, offset = address(ctx, f.place)
+    sources = [k.column(ctx.src(o, f.scalar), f.scalar.storage) for o in f.sources]
+    d = ctx.dst(f.target, f.scalar) if f.target is not None else -1
+    if atomic.order_shows(k.decoded, step, f, d >= 0 and k.wanted(d)):
+        raise CannotCompile("takes turns in an order that its results may show, and the engines' orders differ")
+    at = k.column(slot, np.uint64)
+    k.close()
+    bits = k.active(step)
+    old = k.target(d) if d >= 0 else k.temporary()
+    function = atomic.atomic(k.module, f)
+    k.b.call(function, [k.x.ctx, at, signed(offset), bits, i32(step.site.pc), old, *sources])
+    count_active(k, step, bits)
+    if not f.space:
+        count_windows(k, step, at, offset, bits)
+    return True
+
+
+# -- cp.async -------------------------------------------------------------------------------------------------------------
 
 
 def cp(k: WarpKernel, step: Step) -> bool:
     mods = k.context.mods
     if mods == ("async", "commit_group"):
-        return _when_together(k, step, lambda: _commit(k))
+        return _when_together(k, step, lambda: copy.commit(k.x))
     if mods[1] == "wait_all":
-        return _when_together(k, step, lambda: k.b.call(k.access.land(None), [k.x.ctx]))
+        return _when_together(k, step, lambda: k.b.call(copy.land(k.module), [k.x.ctx, i64(0), i32(1)]))
     if mods[1] == "wait_group":
         keep = k.context.operands[0]
         assert isinstance(keep, IntImm)
-        return _when_together(k, step, lambda: k.b.call(k.access.land(keep.value), [k.x.ctx]))
+        return _when_together(k, step, lambda: k.b.call(copy.land(k.module), [k.x.ctx, i64(keep.value), i32(0)]))
     return _copy(k, step)
 
 
 def _when_together(k: WarpKernel, step: Step, emit: Callable[[], Any]) -> bool:
     """Emit code for the warp as a whole, under the guard if there is one."""
+    k.close()
     taken = k.together(step)
     if taken is None:
         emit()
@@ -172,12 +217,6 @@ def _when_together(k: WarpKernel, step: Step, emit: Callable[[], Any]) -> bool:
         with k.b.if_then(taken):
             emit()
     return True
-
-
-def _commit(k: WarpKernel) -> None:
-    size = i64(k.options.queue_bytes)
-    queue = k.x.at(k.x.pointer(Field.QUEUES), k.b.mul(k.x.field(Field.WARP), size))
-    k.x.store(k.b.add(k.x.load(queue, QUEUE_COMMITTED, I64, 8), i64(1)), queue, QUEUE_COMMITTED, 8)
 
 
 def _copy(k: WarpKernel, step: Step) -> bool:
@@ -189,33 +228,197 @@ def _copy(k: WarpKernel, step: Step) -> bool:
     width = operands[2].value
     to, to_offset = address(ctx, operands[0])
     source, source_offset = address(ctx, operands[1])
+    target, taken = k.column(to, np.uint64), k.column(source, np.uint64)
+    copies = _copying_lanes(k, step, operands[3], width) if len(operands) == 4 else None
+    k.close()
     bits = k.active(step)
-    valid = bits
-    if len(operands) == 4:
-        last = operands[3]
-        if isinstance(last, Not) or (isinstance(last, Reg) and ctx.layout.scalars[ctx.register(last.name)].kind == "p"):
-            slot, negated = ctx.predicate(last)
-            skip = x.bits(k.vector(slot))
-            valid = b.and_(bits, skip if negated else b.not_(skip))
-        else:
-            size = k.vector(ctx.src(last, SCALARS["u32"]))
-            whole = x.bits(b.icmp_unsigned(">=", size, x.splat(i32(width))))
-            none = x.bits(b.icmp_unsigned("==", size, x.splat(i32(0))))
-            some = b.and_(bits, b.not_(b.or_(whole, none)))
-            stop = b.icmp_unsigned("!=", some, i32(0))
-            x.fail_if(stop, Status.PARTIAL_COPY, i32(step.site.pc), lambda: b.branch(k.failed))
-            valid = b.and_(bits, whole)
-    target = addresses(k, to, to_offset)
-    from_ = addresses(k, source, source_offset)
-    b.call(k.access.copy(width), [x.ctx, target, from_, bits, valid, i32(step.site.pc)])
+    valid = bits if copies is None else b.and_(bits, copies(bits))
+    b.call(
+        copy.copy(k.module, width),
+        [x.ctx, target, signed(to_offset), taken, signed(source_offset), bits, valid, i32(step.site.pc)],
+    )
     count_active(k, step, bits)
     return True
 
 
+def _copying_lanes(k: WarpKernel, step: Step, last: Operand, width: int) -> Callable[[ir.Value], ir.Value]:
+    """The lanes that copy instead of filling with zeros, given those that take part; behind all loops."""
+    ctx, b, x = k.context, k.b, k.x
+    if isinstance(last, Not) or (isinstance(last, Reg) and ctx.layout.scalars[ctx.register(last.name)].kind == "p"):
+        slot, negated = ctx.predicate(last)
+        return lambda bits: k.word(slot) if negated else b.not_(k.word(slot))
+    value = k.read(ctx.src(last, SCALARS["u32"]))
+    whole, none = value >= np.uint32(width), value == np.uint32(0)
+    words = []
+    for answer in (whole, none):
+        words.append(k.temporary())
+        k.lanes_loop().store(answer.parts[0], words[-1], np.dtype(np.bool_))
+
+    def lanes(bits: ir.Value) -> ir.Value:
+        some, all_ = x.load(words[1], 0, I32, 4), x.load(words[0], 0, I32, 4)
+        partly = b.icmp_unsigned("!=", b.and_(bits, b.not_(b.or_(some, all_))), i32(0))
+        x.fail_if(partly, Status.PARTIAL_COPY, i32(step.site.pc), lambda: b.branch(k.failed))
+        return all_
+
+    return lanes
+
+
+# -- matrices -------------------------------------------------------------------------------------------------------------
+
+
+def ldmatrix(k: WarpKernel, step: Step) -> bool:
+    ctx = k.context
+    slot, offset = address(ctx, ctx.operands[1])
+    count, _ = matrix_form(ctx)
+    slots = [ctx.dst(o, B32) for o in vector(ctx, ctx.operands[0], count, "the destination")]
+    return _matrix_rows(k, step, slot, offset, matrix.ldmatrix, lambda: [k.target(s) for s in slots])
+
+
+def stmatrix(k: WarpKernel, step: Step) -> bool:
+    ctx = k.context
+    slot, offset = address(ctx, ctx.operands[0])
+    count, _ = matrix_form(ctx)
+    places = [k.column(ctx.src(o, B32), np.uint32) for o in vector(ctx, ctx.operands[1], count, "the source")]
+    return _matrix_rows(k, step, slot, offset, matrix.stmatrix, lambda: places)
+
+
+def _matrix_rows(
+    k: WarpKernel,
+    step: Step,
+    slot: int,
+    offset: int,
+    which: Callable[..., ir.Function],
+    registers: Callable[[], list[ir.Value]],
+) -> bool:
+    count, trans = matrix_form(k.context)
+    if not any(m.startswith("shared") for m in k.context.mods):
+        offset -= SHARED_WINDOW
+    if k.options.partial:
+        raise CannotCompile(PARTIAL)
+    at = k.column(slot, np.uint64)
+    k.close()
+    taken = k.together(step)
+    lanes: ir.Value = i32((1 << (8 * count)) - 1 if count < 4 else -1)
+    if taken is not None:
+        lanes = k.b.select(taken, lanes, i32(0))
+    count_active(k, step, lanes)
+    k.b.call(which(k.module, count, trans), [k.x.ctx, at, signed(offset), lanes, i32(step.site.pc), *registers()])
+    return True
+
+
+def movmatrix(k: WarpKernel, step: Step) -> bool:
+    ctx = k.context
+    d, s = ctx.dst(ctx.operands[0], B32), k.column(ctx.src(ctx.operands[1], B32), np.uint32)
+    if k.options.partial:
+        raise CannotCompile(PARTIAL)
+
+    def emit() -> None:
+        k.b.call(matrix.movmatrix(k.module), [k.x.ctx, k.target(d), s])
+
+    return _when_together(k, step, emit)
+
+
+@dataclass(frozen=True, slots=True)
+class _Product:
+    """An mma taken apart: its form, and the slots of D, A, B and C."""
+
+    form: product.Form
+    d: list[int]
+    a: list[int]
+    b: list[int]
+    c: list[int]
+
+    @property
+    def tables(self) -> tuple[Table, Table]:
+        """The operands as tables of numbers: size, how to fill them, and from which slots."""
+        f = self.form
+        return (
+            Table(f.m * f.k * f.bytes, ("A", f.a, f.m, f.k), tuple(self.a)),
+            Table(product.N * f.k * f.bytes, ("B", f.b, f.k), tuple(self.b)),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """An operand of products, spread in memory."""
+
+    size: int
+    what: tuple[Any, ...]
+    slots: tuple[int, ...]
+
+
+def _product(ctx: Context) -> _Product:
+    mods = [m for m in ctx.mods if m != "satfinite"]
+    shape, (d_type, a_type, b_type, c_type) = mods[2], mods[5:]
+    rows = 8 if shape == "m8n8k4" else 16
+    f = product.Form(a_type, b_type, c_type, d_type, rows, int(shape.split("k")[1]), "satfinite" in ctx.mods)
+    scalar = B64 if a_type == "f64" else B32
+    d = [ctx.dst(o, scalar) for o in vector(ctx, ctx.operands[0], f.registers(f.d), "D")]
+    counts = (f.a_count, f.b_count, f.registers(f.c))
+    sources = [
+        [ctx.src(o, scalar) for o in vector(ctx, operand, count, name)]
+        for operand, count, name in zip(ctx.operands[1:], counts, "ABC", strict=True)
+    ]
+    return _Product(f, d, *sources)
+
+
+def table_uses(k: WarpKernel, steps: Iterable[Step]) -> Counter[Table]:
+    """How often each operand is needed."""
+    uses: Counter[Table] = Counter()
+    for step in steps:
+        if step.site.instruction.opcode == "mma":
+            k.context.begin(step.site.pc, step.site.instruction)
+            uses.update(_product(k.context).tables)
+    return uses
+
+
+def mma(k: WarpKernel, step: Step) -> bool:
+    b = k.b
+    if k.options.partial:
+        raise CannotCompile(PARTIAL)
+    p = _product(k.context)
+    kind = np.dtype(np.uint64 if p.form.a == "f64" else np.uint32)
+    addend = [k.column(s, kind) for s in p.c]
+    places = [[k.column(s, kind) for s in slots] for slots in (p.a, p.b)]
+    k.close()
+    taken = k.together(step)
+    if taken is not None:
+        count_active(k, step, b.select(taken, i32(-1), i32(0)))
+
+    def emit() -> None:
+        fills = (product.spread_a(k.module, p.form), product.spread_b(k.module, p.form))
+        tables = [k.operands.get(*x) for x in zip(p.tables, fills, places, strict=True)]
+        b.call(product.multiply(k.module, p.form), [k.x.ctx, *tables, *addend, *[k.target(s) for s in p.d]])
+        k.operands.used(p.tables)
+
+    if taken is None:
+        emit()
+        return False
+    with b.if_then(taken), k.operands.alone():
+        emit()
+    return True
+
+
+# -- barriers and the rest ------------------------------------------------------------------------------------------------
+
+
 def bar(k: WarpKernel, step: Step) -> bool:
-    """bar.warp.sync: the warp is together, and nothing is in flight between its lanes."""
+    """bar.warp.sync: the warp is together. When all lanes are named, each knows what the others did."""
+    members = k.context.src(k.context.operands[0], B32)
+    k.close()
     k.together(step)
+    if k.options.race and k.agrees(members):
+        with k.b.if_then(k.b.icmp_unsigned("==", k.scalar(members), i32(-1))):
+            k.b.call(barrier.warp_barrier(k.module), [k.x.ctx])
     return False
+
+
+def arrive(k: WarpKernel, number: ir.Value, count: ir.Value, step: Step) -> None:
+    """bar.arrive: the warp goes on."""
+    k.b.call(barrier.arrive(k.module), [k.x.ctx, number, count, i32(step.site.pc)])
+    bad = k.b.icmp_unsigned("!=", k.x.field(Field.STATUS), i64(0))
+    with k.b.if_then(bad, likely=False):
+        k.b.branch(k.failed)
 
 
 def fence(k: WarpKernel, step: Step) -> bool:
@@ -224,31 +427,45 @@ def fence(k: WarpKernel, step: Step) -> bool:
 
 
 def trap(k: WarpKernel, step: Step) -> bool:
-    bits = k.active(step)
-    some = k.b.icmp_unsigned("!=", bits, i32(0))
+    k.close()
+    some = k.b.icmp_unsigned("!=", k.active(step), i32(0))
     k.x.fail_if(some, Status.TRAP, i32(step.site.pc), lambda: k.b.branch(k.failed))
     return False
 
 
-def none(k: WarpKernel, step: Step) -> bool:
-    raise CannotCompile("has no compiled form")
+def clock(k: WarpKernel, step: Step) -> bool:
+    """Instructions executed so far: of the warp here, of all threads together in the reference engine."""
+    if not one_way(k.decoded):
+        raise CannotCompile("reads a clock, which differs between the engines where threads go different ways")
+    source = step.site.instruction.operands[1]
+    assert isinstance(source, Reg)
+    scalar = SCALARS[f"u{CLOCKS[source.name]}"]
+    d = k.context.dst(k.context.operands[0], scalar)
+    count = Value(k.b, np.dtype(np.uint64), [k.x.load(k.state, 0, I64, 8)])
+    k.write(d, count.astype(scalar.storage), k.guard(step))
+    return False
 
 
 FAMILIES: dict[str, Family] = {
     "ld": ld,
     "ldu": ld,
     "st": st,
+    "atom": atom,
+    "red": atom,
     "cp": cp,
     "bar": bar,
     "barrier": bar,
+    "trap": trap,
     "fence": fence,
     "membar": fence,
-    "trap": trap,
     "shfl": shfl,
     "vote": vote,
     "activemask": activemask,
     "redux": redux,
+    "match": match,
+    "elect": elect,
     "ldmatrix": ldmatrix,
+    "stmatrix": stmatrix,
+    "movmatrix": movmatrix,
     "mma": mma,
-    **dict.fromkeys(("atom", "red", "stmatrix", "movmatrix", "match", "elect"), none),
 }

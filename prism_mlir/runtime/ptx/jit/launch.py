@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
-import numpy.typing as npt
 
 from prism_mlir.runtime.ptx.counters import Counters
 from prism_mlir.runtime.ptx.decode import Block, Decoded, Step
 from prism_mlir.runtime.ptx.errors import RuntimeLimit
-from prism_mlir.runtime.ptx.jit.access import Options
-from prism_mlir.runtime.ptx.jit.analysis import SAME_IN_BLOCK, SAME_IN_LAUNCH
-from prism_mlir.runtime.ptx.jit.layout import REASONS, Entry, Field, Status
+from prism_mlir.runtime.ptx.jit.analysis import SAME_IN_LAUNCH
+from prism_mlir.runtime.ptx.jit.homes import HEADER
+from prism_mlir.runtime.ptx.jit.layout import BARRIER_NUMBERS, REASONS, Entry, Field, Meeting, Status, Wait, queue_bytes
+from prism_mlir.runtime.ptx.jit.library import Options
 from prism_mlir.runtime.ptx.jit.native import Compiled, compile_kernel
 from prism_mlir.runtime.ptx.jit.values import CannotCompile
 from prism_mlir.runtime.ptx.memory import Buffer, GlobalMemory, Placed
@@ -64,18 +65,20 @@ def run(launch: Launch, cache: dict[Options, Compiled | Refusal], counters: Coun
     Raises:
         RuntimeLimit: a warp has executed more than ``max_steps`` instructions.
     """
-    options = _options(launch)
+    compiled = _compiled(launch, cache)
+    if isinstance(compiled, Refusal):
+        return compiled
+    copies = sum(step.copies for step in launch.decoded.steps)
+    slots = max(8, 1 << (copies - 1).bit_length()) if copies else 1
     while True:
-        refusal, status = _attempt(launch, cache, options, counters, max_steps)
-        if status is not Status.QUEUE_FULL or options.slots >= MOST_SLOTS:
+        refusal, status = _attempt(launch, compiled, slots, counters, max_steps)
+        if status is not Status.QUEUE_FULL or slots >= MOST_SLOTS:
             return refusal
-        options = replace(options, slots=8 * options.slots)
+        slots *= 8
 
 
-def _attempt(
-    launch: Launch, cache: dict[Options, Compiled | Refusal], options: Options, counters: Counters, max_steps: int
-) -> tuple[Refusal | None, Status]:
-    """One try; the refusal, if any, and the status that led to it."""
+def _compiled(launch: Launch, cache: dict[Options, Compiled | Refusal]) -> Compiled | Refusal:
+    options = _options(launch)
     if options not in cache:
         try:
             cache[options] = compile_kernel(launch.program, launch.decoded, options)
@@ -83,15 +86,15 @@ def _attempt(
             cache[options] = Refusal(str(problem))
         except RuntimeError as problem:  # how llvmlite reports what LLVM cannot do on this machine
             cache[options] = Refusal(f"LLVM: {problem}")
-    compiled = cache[options]
-    if isinstance(compiled, Refusal):
-        return compiled, Status.DONE
-    wrong = [b for b in compiled.barriers if b.count not in (None, -(-launch.threads // WARP) * WARP)]
-    if wrong:
-        site = launch.decoded.sites[wrong[0].pc]
-        return Refusal(f"{site.location}: '{site.instruction.text}' does not name the whole block"), Status.DONE
+    return cache[options]
+
+
+def _attempt(
+    launch: Launch, compiled: Compiled, slots: int, counters: Counters, max_steps: int
+) -> tuple[Refusal | None, Status]:
+    """One try; the refusal, if any, and the status that led to it. ``slots``: copies in flight in a warp, a power of two."""
     saved = [(buffer, buffer.bytes.data.copy()) for buffer in launch.written()]
-    prepared = _Context(launch, compiled, max_steps)
+    prepared = _Context(launch, compiled, slots, max_steps)
     total = launch.grid[0] * launch.grid[1] * launch.grid[2]
     status = Status.DONE
     for first in range(0, total, BLOCKS_PER_CALL):
@@ -125,32 +128,31 @@ def _undo(
 
 def _options(launch: Launch) -> Options:
     checks = launch.checks
-    copies = sum(step.copies for step in launch.decoded.steps)
     return Options(
         race=checks.race,
         cross_block=checks.cross_block,
         alignment=checks.alignment,
         partial=launch.threads % WARP != 0,
         cell=launch.uses.shared_cell,
-        shared=len(launch.shared),
-        local=len(launch.local),
-        slots=max(8, 1 << (copies - 1).bit_length()) if copies else 0,
     )
 
 
 class _Context:
     """The context of a launch and everything that it points to."""
 
-    def __init__(self, launch: Launch, compiled: Compiled, max_steps: int) -> None:
+    def __init__(self, launch: Launch, compiled: Compiled, slots: int, max_steps: int) -> None:
         self.launch = launch
         self.compiled = compiled
-        self.words = np.zeros(Field.COUNT, dtype=np.uint64)
         self.warps = -(-launch.threads // WARP)
         self.keep: list[Array] = []
-        rest = launch.threads % WARP
-        self.seen = self._array(2 * len(launch.decoded.blocks), np.uint64)
-        self.active = self._array(len(compiled.counted), np.uint64)
+        self.constants = len(launch.decoded.layout.constants)
+        blocks = len(launch.decoded.blocks)
+        self.words = self._array(Field.COUNT + self.constants + 2 * blocks + len(compiled.counted), np.uint64)
+        first = Field.COUNT + self.constants
+        self.seen = self.words[first : first + 2 * blocks]
+        self.active = self.words[first + 2 * blocks :]
         cells = launch.shared_size // compiled.options.cell if compiled.options.race else 0
+        rest = launch.threads % WARP
         self.fill(
             SHARED=self._bytes(launch.shared_size),
             LOCAL=self._bytes(launch.local_size * self.warps * WARP if launch.local else 0),
@@ -158,23 +160,29 @@ class _Context:
             BUFFER_COUNT=len(launch.memory.buffers),
             PARAM=self._kept(np.concatenate([launch.param, np.zeros(16, np.uint8)])),
             PARAM_BYTES=launch.param.size,
-            SEEN=self.seen.ctypes.data,
-            ACTIVE=self.active.ctypes.data,
+            KERNEL=compiled.address,
             MAX_STEPS=max_steps,
             LAST_LIVE=(1 << rest) - 1 if rest else 0xFFFFFFFF,
             SHARED_VARIABLES=self._variables(launch.shared),
+            SHARED_COUNT=len(launch.shared),
             LOCAL_VARIABLES=self._variables(launch.local),
-            WRITERS=self._bytes(4 * cells),
-            READERS=self._bytes(4 * cells),
-            CELLS=cells,
-            STATES=self._bytes(compiled.state_bytes * self.warps),
-            RESUME=self._bytes(4 * self.warps),
-            QUEUES=self._bytes(compiled.options.queue_bytes * self.warps),
+            LOCAL_COUNT=len(launch.local),
+            CELLS=self._bytes(8 * cells),
+            CELL_COUNT=cells,
+            STATES=self._states(),
+            STATE_BYTES=compiled.state_bytes,
+            WAITS=self._bytes(4 * Wait.WORDS * self.warps),
+            QUEUES=self._bytes(queue_bytes(slots) * self.warps),
+            QUEUE_BYTES=queue_bytes(slots),
+            QUEUE_MASK=slots - 1,
             WARPS=self.warps,
             GRID_X=launch.grid[0],
             GRID_Y=launch.grid[1],
             SHARED_BYTES=launch.shared_size,
             LOCAL_BYTES=launch.local_size if launch.local else 0,
+            DUMMY=self._bytes(128),
+            KNOWN=self._bytes(4 * self.warps**2),
+            MEETINGS=self._bytes(4 * Meeting.WORDS * BARRIER_NUMBERS),
         )
         self._constants()
 
@@ -221,22 +229,25 @@ class _Context:
                 row[Entry.CELL_SHIFT] = buffer.shadow.cell_bytes.bit_length() - 1
         return int(table.ctypes.data)
 
-    def _constants(self) -> None:
-        """One word a constant, and a row of the special registers that differ from thread to thread."""
+    def _states(self) -> int:
+        """Memory of the warps, with their special registers that differ from thread to thread filled in."""
         layout, st = self.launch.decoded.layout, self.launch.plain_state()
-        words = np.zeros(len(layout.constants) + 1, dtype=np.uint64)
-        rows: list[npt.NDArray[np.uint32]] = []
-        for i, c in enumerate(layout.constants.values()):
+        states = self._array(self.compiled.state_bytes * self.warps, np.uint8).reshape(self.warps, -1)
+        by_slot = {c.slot: c for c in layout.constants.values()}
+        for i, slot in enumerate(self.compiled.tables):
+            values = st.spread(SPECIALS[by_slot[slot].special].value(st)).astype(np.uint32)
+            at = HEADER + 4 * WARP * i
+            states[:, at : at + 4 * WARP] = values.reshape(self.warps, WARP).view(np.uint8)
+        return int(states.ctypes.data)
+
+    def _constants(self) -> None:
+        """One word a constant that the launch determines."""
+        layout, st = self.launch.decoded.layout, self.launch.plain_state()
+        for i, c in enumerate(layout.constants.values(), Field.COUNT):
             if c.symbol:
-                words[i] = (self.launch.symbols[c.symbol] + c.offset) & (2**64 - 1)
+                self.words[i] = (self.launch.symbols[c.symbol] + c.offset) & (2**64 - 1)
             elif c.special in SAME_IN_LAUNCH:
-                words[i] = int(SPECIALS[c.special].value(st)[0])
-            elif c.special and c.special not in SAME_IN_BLOCK:
-                rows.append(st.spread(SPECIALS[c.special].value(st)).astype(np.uint32))
-        table = self._array(len(rows) * self.warps * WARP, np.uint32)
-        if rows:
-            table[:] = np.concatenate(rows)
-        self.fill(CONSTANTS=self._kept(words), SPECIALS=int(table.ctypes.data))
+                self.words[i] = int(SPECIALS[c.special].value(st)[0])
 
     # -- counters -------------------------------------------------------------------------------------------------
 
@@ -267,29 +278,36 @@ def _count_step(counters: Counters, step: Step, threads: int) -> None:
     """``threads``: how many executed it; for matrices, 32 a warp."""
     opcode, access = step.site.instruction.opcode, step.access
     if opcode == "mma":
-        shape = next(m for m in step.site.instruction.mods if m.startswith("m16n8k"))
-        counters.mma(threads // WARP, 2 * 16 * 8 * int(shape.split("k")[1]))
+        shape = next(m for m in step.site.instruction.mods if m.startswith("m"))
+        m, n, k = (int(part) for part in re.findall(r"\d+", shape))
+        counters.mma(threads // WARP, 2 * m * n * k)
     elif access is None:
         return
     elif step.copies:
         counters.cp_async_bytes += access.width * threads
-    elif opcode == "ldmatrix":
+    elif opcode in ("ldmatrix", "stmatrix"):
         rows = 8 * int(next(m for m in step.site.instruction.mods if m in ("x1", "x2", "x4"))[1:])
         lanes = threads if step.guard is not None else threads // WARP * rows
-        counters.shared_load_bytes += 16 * lanes
-    elif access.space == "shared":
-        counters.shared_load_bytes += access.width * threads * access.reads
-        counters.shared_store_bytes += access.width * threads * access.writes
-    elif access.space in ("global", ""):
-        counters.global_load_bytes += access.width * threads * access.reads
-        counters.global_store_bytes += access.width * threads * access.writes
+        _count_bytes(counters, step, "shared", lanes)
+    else:
+        _count_bytes(counters, step, access.space, threads)
+
+
+def _count_bytes(counters: Counters, step: Step, space: str, threads: int) -> None:
+    """Bytes that some threads ask for; an atomic operation counts as a store."""
+    assert step.access is not None
+    moved = step.access.width * threads
+    loaded = moved if not step.access.writes else 0
+    stored = moved if step.access.writes else 0
+    if space == "shared":
+        counters.shared_load_bytes += loaded
+        counters.shared_store_bytes += stored
+    elif space in ("global", ""):
+        counters.global_load_bytes += loaded
+        counters.global_store_bytes += stored
 
 
 def _count_generic(counters: Counters, step: Step, shared: int, local: int) -> None:
     """Of the threads of a generic access, which were all taken for accesses to global memory, some were others."""
-    assert step.access is not None
-    width = step.access.width
-    counters.global_load_bytes -= width * (shared + local) * step.access.reads
-    counters.global_store_bytes -= width * (shared + local) * step.access.writes
-    counters.shared_load_bytes += width * shared * step.access.reads
-    counters.shared_store_bytes += width * shared * step.access.writes
+    _count_bytes(counters, step, "global", -shared - local)
+    _count_bytes(counters, step, "shared", shared)

@@ -1,6 +1,7 @@
 """Where compiled code finds things: the fields of the launch context, of a buffer's entry, and of a queued copy.
 
-The context is an array of 64-bit words that Python fills before a launch. Addresses in it are host addresses.
+The context is an array of 64-bit words that Python fills before a launch. Addresses in it are host addresses. After the fields
+come the constants of the kernel, then its counts.
 """
 
 from __future__ import annotations
@@ -18,36 +19,45 @@ class Field(IntEnum):
     BUFFERS = 4  # table of Buffer entries
     BUFFER_COUNT = 5
     PARAM = 6  # parameter block
-    CONSTANTS = 7  # one word a constant slot: addresses of variables, special registers that never change
-    SPECIALS = 8  # tables of special registers, one 32-bit word a thread
+    PARAM_BYTES = 7
+    KERNEL = 8  # address of the function that runs a warp
     CTAID_X = 9
     CTAID_Y = 10
     CTAID_Z = 11
-    SEEN = 12  # two counts a basic block: warps, and threads
-    ACTIVE = 13  # threads whose guard held, one count a guarded memory instruction
-    MAX_STEPS = 14
-    EPOCH = 15  # barriers and blocks passed
-    BLOCK = 16  # linear index of the block, plus 1
-    WARP = 17  # index of the warp that runs
-    LIVE = 18  # its threads, one bit each
-    LAST_LIVE = 19  # the same for the last warp of a block
-    SHARED_VARIABLES = 20  # (start, size) of each
+    MAX_STEPS = 12
+    TIME = 13  # barriers and blocks passed
+    FLOOR = 14  # stamps below this are ordered before everything that the block does now
+    BLOCK = 15  # linear index of the block, plus 1
+    WARP = 16  # index of the warp that runs
+    LIVE = 17  # its threads, one bit each
+    LAST_LIVE = 18  # the same for the last warp of a block
+    SHARED_VARIABLES = 19  # (start, size) of each
+    SHARED_COUNT = 20
     LOCAL_VARIABLES = 21
-    WRITERS = 22  # shadow of the shared memory: one stamp a cell
-    READERS = 23
-    CELLS = 24  # how many
-    STATES = 25  # registers of waiting warps
-    RESUME = 26  # where each warp goes on: -1 for nowhere
-    QUEUES = 27  # copies in flight
-    WARPS = 28
-    GRID_X = 29
-    GRID_Y = 30
-    SHARED_BYTES = 31
-    LOCAL_BYTES = 32  # of one thread
-    BARRIERS = 33  # barriers completed, over all blocks
-    PARAM_BYTES = 34
-    DIVERGENT = 35  # branches at which threads of a warp went different ways
-    COUNT = 36
+    LOCAL_COUNT = 22
+    CELLS = 23  # shadow of the shared memory: the stamps of the last writer and of the last reader of each cell
+    CELL_COUNT = 24
+    STATES = 25  # registers of each warp
+    STATE_BYTES = 26  # of one warp
+    WAITS = 27  # a record of each warp's place, see Wait
+    QUEUES = 28  # copies in flight
+    QUEUE_BYTES = 29  # of one warp
+    QUEUE_MASK = 30  # capacity of a queue, a power of two, minus 1
+    WARPS = 31
+    GRID_X = 32
+    GRID_Y = 33
+    SHARED_BYTES = 34
+    LOCAL_BYTES = 35  # of one thread
+    BARRIERS = 36  # barriers completed, over all blocks
+    DIVERGENT = 37  # branches at which threads of a warp went different ways
+    DUMMY = 38  # memory to read from where an access has failed
+    KNOWN = 39  # for two warps, the time before which all that the second did is known to the first
+    MEETINGS = 40  # barriers that some warps have reached, see Meeting
+    NUMBER = 41  # the barrier that the warp has reached,
+    WANTED = 42  # for how many threads it waits, 0 for all,
+    VOTES = 43  # and the lanes whose predicate holds, for a reduction
+    BARRIER = 44  # program counter of the barrier reached last
+    COUNT = 45
 
 
 class Entry(IntEnum):
@@ -79,6 +89,9 @@ class Status(IntEnum):
     PARTIAL_COPY = 9
     MIXED_SPACES = 10
     TRAP = 11
+    DIFFERS = 12
+    TABLE = 13
+    FAR = 14
 
 
 REASONS = {
@@ -93,14 +106,45 @@ REASONS = {
     Status.PARTIAL_COPY: "an asynchronous copy is shorter than its width",
     Status.MIXED_SPACES: "a generic address of one warp lies in several state spaces",
     Status.TRAP: "a thread executes trap",
+    Status.DIFFERS: "an operand of a whole warp differs from thread to thread",
+    Status.FAR: "the sources of an asynchronous copy lie too far apart",
+    Status.TABLE: "a branch index is past the end of its table",
 }
 
-# A queued copy: group (8 bytes), mask and width (4 each), 32 offsets in shared memory (4 each), 32 host addresses of sources
-# (8 each), room for the data of 32 lanes (16 each).
-SLOT_MASK = 8
+# A queued copy: group (8 bytes), mask and width (4 each), host address that the sources are relative to (8), whether the
+# destinations lie in rows (4), 32 offsets in shared memory (4 each), 32 distances of sources (4 each, signed).
+SLOT_GROUP, SLOT_MASK, SLOT_WIDTH, SLOT_BASE, SLOT_ROWS = 0, 8, 12, 16, 24
 SLOT_OFFSETS = 64
 SLOT_SOURCES = SLOT_OFFSETS + 128
-SLOT_DATA = SLOT_SOURCES + 256
-SLOT_BYTES = SLOT_DATA + 512
-# A queue: copies taken out, copies put in, groups committed, then the slots.
+SLOT_BYTES = SLOT_SOURCES + 128
+SLOT_DATA = 512  # room for the data of 32 lanes, behind all slots
+# A queue: copies taken out, copies put in, groups committed, then the slots, then their data.
 QUEUE_HEAD, QUEUE_TAIL, QUEUE_COMMITTED, QUEUE_SLOTS = 0, 8, 16, 64
+
+
+class Wait(IntEnum):
+    """32-bit words of a warp's place in its block."""
+
+    RESUME = 0  # where it goes on: -1 for nowhere
+    NUMBER = 1  # the barrier at which it waits, plus 1; 0 for none
+    VOTES = 2  # lanes whose predicate holds
+    TOTAL = 3  # how many lanes of all that met had it,
+    MET = 4  # and how many met
+    WORDS = 8
+
+
+class Meeting(IntEnum):
+    """32-bit words of what is known of one barrier number, then a 64-bit time of arrival for each warp."""
+
+    WAITING = 0  # warps, one bit each
+    ARRIVED = 1  # warps that went on
+    WANTED = 2  # threads, 0 for all
+    TIMES = 4
+    WORDS = 4 + 2 * 32
+
+
+BARRIER_NUMBERS = 16
+
+
+def queue_bytes(slots: int) -> int:
+    return QUEUE_SLOTS + slots * (SLOT_BYTES + SLOT_DATA)

@@ -1,47 +1,37 @@
-"""From the text of a module to machine code, and the code's arguments."""
+"""From a decoded kernel to machine code."""
 
 from __future__ import annotations
 
 import ctypes
-import threading
 from dataclasses import dataclass
 from typing import Any
 
-import llvmlite.binding as llvm
-from llvmlite import ir
-
 from prism_mlir.runtime.ptx.decode import Decoded
-from prism_mlir.runtime.ptx.jit.access import Options
-from prism_mlir.runtime.ptx.jit.grid import write_grid
-from prism_mlir.runtime.ptx.jit.kernel import Barrier, WarpKernel
+from prism_mlir.runtime.ptx.jit import barrier, library, target
+from prism_mlir.runtime.ptx.jit.kernel import WarpKernel
+from prism_mlir.runtime.ptx.jit.library import Module, Options
 from prism_mlir.runtime.ptx.jit.values import CannotCompile
 from prism_mlir.runtime.ptx.program import Program
-
-_LOCK = threading.Lock()  # LLVM's global state
 
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """Machine code of a kernel. ``run(context, first, last)`` runs blocks; ``engine`` keeps the code alive."""
+    """Machine code of a kernel. ``run(context, first, last)`` runs blocks of the kernel at ``address``, which ``engine`` keeps
+    alive.
+
+    Attributes:
+        state_bytes: memory of a warp.
+        tables: slots of special registers that differ from thread to thread, in the order of their tables in it.
+        counted: counter of each guarded memory access, by its program counter, and of each generic one in a state space.
+    """
 
     run: Any
+    address: int
     engine: Any
     options: Options
     state_bytes: int
-    barriers: tuple[Barrier, ...]
+    tables: tuple[int, ...]
     counted: dict[tuple[int, str], int]
-
-
-def _machine(effort: int) -> Any:
-    """A target machine for this CPU; the engine that it is given to owns it. ``effort`` is LLVM's -O of code generation."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    features = llvm.get_host_cpu_features()
-    if "f16c" in features and not features["f16c"]:
-        raise CannotCompile("this CPU cannot convert halves")
-    flags = features.flatten() + (",-prefer-256-bit" if features.get("avx512f") else "")
-    target = llvm.Target.from_default_triple()
-    return target.create_target_machine(cpu=llvm.get_host_cpu_name(), features=flags, opt=effort)
 
 
 def compile_kernel(program: Program, decoded: Decoded, options: Options) -> Compiled:
@@ -50,21 +40,18 @@ def compile_kernel(program: Program, decoded: Decoded, options: Options) -> Comp
     Raises:
         CannotCompile: it has an instruction without a compiled form.
     """
-    with _LOCK:
-        machine = _machine(1 if _loops(decoded) else 0)
-        module = ir.Module("kernel")
-        module.triple = machine.triple
-        module.data_layout = str(machine.target_data)
-        kernel = WarpKernel(module, program, decoded, options)
-        write_grid(module, kernel, "run_blocks")
-        native = llvm.parse_assembly(str(module))
-        native.verify()
-        _optimise(native, machine)
-        engine = llvm.create_mcjit_compiler(native, machine)
-        engine.finalize_object()
-        address = engine.get_function_address("run_blocks")
-    call = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(address)
-    return Compiled(call, engine, options, kernel.state_bytes, tuple(kernel.barriers), kernel.counted)
+    lack = target.lacks()
+    if lack:
+        raise CannotCompile(f"this CPU has no {lack}")
+    with target.LOCK:
+        module = Module(options)
+        kernel = WarpKernel(module, program, decoded)
+        loop = barrier.run_blocks(module)
+        library.link(module)
+        engine = library.generate(module.ir, 1 if _loops(decoded) else 0)
+        address = engine.get_function_address(kernel.function.name)
+    run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(library.address(loop))
+    return Compiled(run, address, engine, options, kernel.state_bytes, tuple(kernel.tables), kernel.counted)
 
 
 def _loops(decoded: Decoded) -> bool:
@@ -74,14 +61,3 @@ def _loops(decoded: Decoded) -> bool:
         if any(decoded.block_of_label[t] <= at for t in targets):
             return True
     return False
-
-
-def _optimise(native: Any, machine: Any) -> None:
-    """Variables to registers, and little else: more passes take time and make these kernels no faster."""
-    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
-    manager = llvm.create_new_module_pass_manager()
-    manager.add_sroa_pass()
-    manager.add_ipsccp_pass()  # most accesses are made by whole warps
-    manager.add_simplify_cfg_pass()
-    manager.add_global_dead_code_eliminate_pass()
-    manager.run(native, builder)

@@ -2,7 +2,11 @@
 
 The closures of the instruction table compute on NumPy arrays. Called with :class:`Value` instead, the same closures write
 LLVM instructions, so that both engines share one statement of what an instruction means. A value is one LLVM vector with an
-element a lane of a warp, or one LLVM scalar where all lanes are known to agree. Packed pairs seen as halves have two parts.
+element a lane of the chunk of a warp that an elementwise loop is at, or one LLVM scalar where all lanes are known to agree.
+Packed pairs seen as halves have two parts.
+
+Scalar code stands before the loop, vector code in it. Each has its builder; whatever takes an operand from the loop is written
+there.
 """
 
 from __future__ import annotations
@@ -15,7 +19,7 @@ import numpy as np
 from llvmlite import ir
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
-from prism_mlir.runtime.ptx.jit.arith import EMIT, cast
+from prism_mlir.runtime.ptx.jit.arith import EMIT, Builder, cast, constant_vector
 
 LANES = 32
 Term = Any  # a Value, an array of constants, or a Python number
@@ -42,7 +46,7 @@ def constant(value: Any, dtype: np.dtype[Any]) -> ir.Constant:
     if dtype.kind == "f":
         bits = int(x.view(f"u{dtype.itemsize}"))
         if dtype.itemsize == 2:
-            return ir.Constant(ir.IntType(16), bits).bitcast(ir.HalfType())
+            return ir.FormattedConstant(ir.HalfType(), f"0xH{bits:04X}")
         return ir.Constant(element_type(dtype), float(x))
     return ir.Constant(ir.IntType(dtype.itemsize * 8), int(x))
 
@@ -51,13 +55,13 @@ def is_vector(x: ir.Value) -> bool:
     return isinstance(x.type, ir.VectorType)
 
 
-def splat(builder: ir.IRBuilder, x: ir.Value, lanes: int = LANES) -> ir.Value:
+def splat(builder: ir.IRBuilder, x: ir.Value, lanes: int) -> ir.Value:
     """A scalar in every lane."""
     if is_vector(x):
         return x
-    vector = ir.VectorType(x.type, lanes)
     if isinstance(x, ir.Constant):
-        return ir.Constant(vector, [x] * lanes)
+        return constant_vector(x, lanes)
+    vector = ir.VectorType(x.type, lanes)
     one = builder.insert_element(ir.Constant(vector, ir.Undefined), x, ir.Constant(ir.IntType(32), 0))
     zeros = ir.Constant(ir.VectorType(ir.IntType(32), lanes), [0] * lanes)
     return builder.shuffle_vector(one, ir.Constant(vector, ir.Undefined), zeros)
@@ -73,7 +77,7 @@ class Value(NDArrayOperatorsMixin):
 
     __slots__ = ("builder", "columns", "dtype", "parts")
 
-    def __init__(self, builder: ir.IRBuilder, dtype: Any, parts: Sequence[ir.Value], columns: bool = False) -> None:
+    def __init__(self, builder: Builder, dtype: Any, parts: Sequence[ir.Value], columns: bool = False) -> None:
         self.builder = builder
         self.dtype = np.dtype(dtype)
         self.parts = tuple(parts)
@@ -175,7 +179,7 @@ class Value(NDArrayOperatorsMixin):
     def fused(self, a: Term, b: Term, c: Term) -> Value:
         """``a * b + c`` rounded once."""
         kind = next(x.dtype for x in (a, b, c) if isinstance(x, Value))
-        return self.elementwise(kind, lambda xs: call(self.builder, "llvm.fma", *xs), [(x, kind) for x in (a, b, c)])
+        return self.elementwise(kind, lambda b, xs: call(b, "llvm.fma", *xs), [(x, kind) for x in (a, b, c)])
 
     # -- NumPy's protocols ----------------------------------------------------------------------------------------
 
@@ -188,9 +192,7 @@ class Value(NDArrayOperatorsMixin):
         if emit is None:
             raise CannotCompile(f"uses numpy.{ufunc.__name__}")
         *kinds, result = _resolve(ufunc, tuple(x.dtype if hasattr(x, "dtype") else type(x) for x in inputs))
-        return self.elementwise(
-            result, lambda xs: emit(self.builder, kinds[0], xs), list(zip(inputs, kinds, strict=True))
-        )
+        return self.elementwise(result, lambda b, xs: emit(b, kinds[0], xs), list(zip(inputs, kinds, strict=True)))
 
     def __array_function__(self, function: Any, types: Any, args: Any, options: Any) -> Any:
         name = function.__name__
@@ -208,8 +210,9 @@ class Value(NDArrayOperatorsMixin):
 
     def _where(self, choice: Term, yes: Term, no: Term) -> Value:
         kind = np.result_type(*[x.dtype if hasattr(x, "dtype") else x for x in (yes, no)])
-        pick: Callable[[list[ir.Value]], ir.Value] = lambda xs: self.builder.select(*xs)  # noqa: E731
-        return self.elementwise(kind, pick, [(choice, np.dtype(np.bool_)), (yes, kind), (no, kind)])
+        return self.elementwise(
+            kind, lambda b, xs: b.select(*xs), [(choice, np.dtype(np.bool_)), (yes, kind), (no, kind)]
+        )
 
     def look_up(self, table: np.ndarray[Any, Any]) -> Value:
         """Elements of a table of constants; the index is known to lie inside."""
@@ -226,23 +229,27 @@ class Value(NDArrayOperatorsMixin):
         (where,) = self.astype(np.uint32).parts
         if not is_vector(where):
             return Value(b, table.dtype, [at(where)])
-        total = ir.Constant(ir.VectorType(kind, LANES), ir.Undefined)
-        for lane in range(LANES):
+        total = ir.Constant(ir.VectorType(kind, where.type.count), ir.Undefined)
+        for lane in range(where.type.count):
             number = ir.Constant(ir.IntType(32), lane)
             total = b.insert_element(total, at(b.extract_element(where, number)), number)
         return Value(b, table.dtype, [total])
 
     def elementwise(
-        self, out: Any, emit: Callable[[list[ir.Value]], ir.Value], terms: Sequence[tuple[Term, np.dtype[Any]]]
+        self,
+        out: Any,
+        emit: Callable[[Builder, list[ir.Value]], ir.Value],
+        terms: Sequence[tuple[Term, np.dtype[Any]]],
     ) -> Value:
         """Apply ``emit`` part by part to the terms, each cast to its type first."""
         lifted = [self.lift(x, kind) for x, kind in terms]
+        builder = next((x.builder for x in lifted if x.builder.in_loop), self.builder)
         count = max(len(x.parts) for x in lifted)
         parts = []
         for i in range(count):
             xs = [x.parts[i if len(x.parts) > 1 else 0] for x in lifted]
-            parts.append(emit(level(self.builder, xs)))
-        return Value(self.builder, out, parts, any(x.columns for x in lifted))
+            parts.append(emit(builder, level(builder, xs)))
+        return Value(builder, out, parts, any(x.columns for x in lifted))
 
     def lift(self, x: Term, kind: np.dtype[Any]) -> Value:
         """A term as a value of type ``kind``."""
@@ -256,7 +263,8 @@ class Value(NDArrayOperatorsMixin):
 
 def level(builder: ir.IRBuilder, xs: list[ir.Value]) -> list[ir.Value]:
     """All scalars, or all vectors."""
-    return [splat(builder, x) for x in xs] if any(is_vector(x) for x in xs) else xs
+    lanes = next((x.type.count for x in xs if is_vector(x)), 0)
+    return [splat(builder, x, lanes) for x in xs] if lanes else xs
 
 
 def _like(x: ir.Value, element: ir.Type) -> ir.Type:
@@ -266,7 +274,7 @@ def _like(x: ir.Value, element: ir.Type) -> ir.Type:
 def _number(x: ir.Value, value: int) -> ir.Constant:
     element = x.type.element if is_vector(x) else x.type
     one = ir.Constant(element, value)
-    return ir.Constant(x.type, [one] * x.type.count) if is_vector(x) else one
+    return constant_vector(one, x.type.count) if is_vector(x) else one
 
 
 def call(builder: ir.IRBuilder, name: str, *xs: ir.Value, result: ir.Type | None = None) -> ir.Value:

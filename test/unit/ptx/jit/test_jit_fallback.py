@@ -80,9 +80,11 @@ def test_a_last_warp_that_is_not_whole() -> None:
 
 
 @pytest.mark.parametrize(("code", "what"), [
-    ("atom.global.add.u32 %r2, [%rd1], 1;", "atom.global.add.u32"),
-    ("mov.u32 %r2, %clock;", "mov.u32"),
-    ("bar.red.popc.u32 %r2, 0, %p1;", "bar.red.popc.u32"),
+    ("atom.global.add.u32 %r2, [%rd1], 1; st.global.u32 [%rd1+4], %r2; red.global.max.u32 [%rd1], 9;", "atom.global.add.u32"),
+    ("L: atom.global.cas.b32 %r2, [%rd1], 0, 1; setp.ne.u32 %p2, %r2, 0; atom.global.exch.b32 %r3, [%rd1], 0; @%p2 bra L;",
+     "atom.global.cas.b32"),
+    ("@%p1 bra L; mov.u32 %r2, 1; L: mov.u32 %r2, %clock; st.global.u32 [%rd1], %r2;", "mov.u32"),
+    ("ld.volatile.global.u32 %r2, [%rd1];", "ld.volatile.global.u32"),
 ])  # fmt: skip
 def test_what_is_not_compiled_is_named(code: str, what: str) -> None:
     out = np.zeros(64, np.uint32)
@@ -167,12 +169,21 @@ def test_lanes_may_store_one_value_to_one_place() -> None:
     assert caught.value.kind == "race"
 
 
-def test_warp_barriers_are_not_looked_at_but_no_false_alarm_is_raised() -> None:
-    code = RACE.format(between="bar.warp.sync -1;").replace("xor.b32 %r3, %r1, 32", "xor.b32 %r3, %r1, 1")
+def test_warp_barriers_order_what_lanes_do() -> None:
+    code = RACE.replace("xor.b32 %r3, %r1, 32", "xor.b32 %r3, %r1, 1")
+    shared = ".shared .align 16 .b8 s[256];"
     out = np.zeros(32, np.uint32)
-    result = launch(kernel(code + STORE, shared=".shared .align 16 .b8 s[256];"), [out], block=32, engine="fast")
-    assert result.engine == "reference" and "race" in result.fallback_reason
-    assert out.tolist() == [t ^ 1 for t in range(32)]
+    result = launch(
+        kernel(code.format(between="bar.warp.sync -1;") + STORE, shared=shared), [out], block=32, engine="fast"
+    )
+    assert result.engine == "fast" and out.tolist() == [t ^ 1 for t in range(32)]
+    with pytest.raises(CheckError) as caught:
+        launch(kernel(code.format(between="") + STORE, shared=shared), [out], block=32, engine="fast")
+    assert caught.value.kind == "race"
+    # One warp's barrier says nothing of another warp.
+    with pytest.raises(CheckError) as caught:
+        launch(kernel(RACE.format(between="bar.warp.sync -1;") + STORE, shared=shared), [out], block=64, engine="fast")
+    assert caught.value.kind == "race"
 
 
 def test_conflicts_between_blocks_are_found() -> None:
