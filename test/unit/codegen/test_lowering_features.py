@@ -272,3 +272,16 @@ def test_multiplication_by_a_statistic_of_the_same_iteration() -> None:
     d.save(d.accum(d.add(sum_(0), inner)), (1,))
     outcome = execute(program, d.graph(), Schedule.of({"x": 2, "i": 2}, 4, 2), roundings=0)
     assert outcome.worst <= 1
+
+
+def test_a_tensor_whole_before_the_loop_and_cut_inside_it() -> None:
+    """silu(X / sum(X**2)) . W: the sum needs whole rows, each iteration a part of them."""
+    silu = unary("x/(1 + exp(-x))")
+    shapes = {"X": (16, 64), "W": (64, 32)}
+    ops = [(unary("x**2"), (0,)), (sum_(1), (2,)), (DIV, (0, 3)), (silu, (4,)), (MATMUL, (5, 1))]
+    program = build_program("activated", shapes, ops)
+    d = Draft(program)
+    part, whole, w = d.load(0, (-1,), 1), d.load(0, (-1,), None), d.load(1, (1,), 0)
+    total = d.add(sum_(1), d.add(unary("x**2"), whole))
+    d.save(d.accum(d.add(MATMUL, d.add(silu, d.add(DIV, part, total)), w)), (1,))
+    assert execute(program, d.graph(), two(program)).worst <= 1
