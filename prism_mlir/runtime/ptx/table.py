@@ -35,6 +35,7 @@ from prism_mlir.runtime.ptx.types import SCALARS, Array, Scalar
 
 Run = Callable[[State, Mask], None]
 PRED = SCALARS["pred"]
+ROUNDINGS = frozenset({"rn", "rz", "rm", "rp"})
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +175,9 @@ class Context:
         if not self.mods:
             raise self.unknown()
         flags = self.mods[:-1]
-        if any(flag not in known for flag in flags):
+        if any(flag not in known for flag in flags) or len(set(flags)) < len(flags):
+            raise self.unknown()
+        if len(ROUNDINGS.intersection(flags)) > 1:
             raise self.unknown()
         return self.scalar(self.mods[-1]), frozenset(flags)
 

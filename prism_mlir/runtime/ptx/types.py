@@ -19,8 +19,8 @@ FLOATS: dict[int, type[np.floating[Any]]] = {16: np.float16, 32: np.float32, 64:
 class Scalar:
     """One PTX type.
 
-    ``kind`` is ``b`` (bits), ``u``, ``s``, ``f``, ``bf`` (bfloat16), ``tf`` (tf32), ``p`` (predicate), or ``fx2``/``bfx2``
-    for the packed pairs.
+    ``kind`` is ``b`` (bits), ``u``, ``s``, ``f``, ``bf`` (bfloat16), ``tf`` (tf32), ``p`` (predicate), or ``fx2``, ``bfx2``,
+    ``ux2``, ``sx2`` for packed pairs.
     """
 
     name: str
@@ -61,5 +61,7 @@ SCALARS: dict[str, Scalar] = {
     "tf32": Scalar("tf32", "tf", 32),
     "f16x2": Scalar("f16x2", "fx2", 32),
     "bf16x2": Scalar("bf16x2", "bfx2", 32),
+    "u16x2": Scalar("u16x2", "ux2", 32),
+    "s16x2": Scalar("s16x2", "sx2", 32),
     "pred": Scalar("pred", "p", 1),
 }

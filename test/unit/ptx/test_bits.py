@@ -181,3 +181,49 @@ def test_predicate_logic() -> None:
     assert [r.tolist() for r in got] == [
         [x & y for x, y in pairs], [x | y for x, y in pairs], [x ^ y for x, y in pairs], [1 - x for x in a]
     ]  # fmt: skip
+
+
+def test_masks_and_extension() -> None:
+    """bmsk and szext: ones from a bit on, and the sign of a field."""
+    places = [0, 1, 5, 31, 32, 33, 63, 64, 255, 0xFFFFFFFF]
+    word, start, length = cross([0, 0xFFFFFFFF, 0x80000001, 0x12345678], places, places)
+    sources = [("b32", np.array(x, "u4")) for x in (word, start, length)]
+    forms = ["bmsk.clamp.b32 %d, %b, %c;", "bmsk.wrap.b32 %d, %b, %c;"]
+    forms += [f"szext.{mode}.{kind} %d, %a, %c;" for mode in ("clamp", "wrap") for kind in ("u32", "s32")]
+    got = [r.tolist() for r in run_ops([(f, "b32") for f in forms], sources)]
+    assert got[0] == [ones(s, n) if s < 32 else 0 for s, n in zip(start, length, strict=True)]
+    assert got[1] == [ones(s & 31, n & 31) for s, n in zip(start, length, strict=True)]
+    sizes = [[min(n, 32) for n in length], [n & 31 for n in length]]
+    for (mode, is_signed), result in zip(product((0, 1), (False, True)), got[2:], strict=True):
+        assert result == [extend(w, n, is_signed) for w, n in zip(word, sizes[mode], strict=True)]
+
+
+def ones(start: int, length: int) -> int:
+    return ((1 << min(length, 32)) - 1 << start) & 0xFFFFFFFF
+
+
+def extend(word: int, size: int, is_signed: bool) -> int:
+    low = word & ((1 << size) - 1)
+    return (signed(low, size) if is_signed and size else low) & 0xFFFFFFFF
+
+
+def nth_set(word: int, base: int, n: int) -> int:
+    if n == 0:
+        return base if word >> base & 1 else 0xFFFFFFFF
+    order = range(base, 32) if n > 0 else range(base, -1, -1)
+    found = [i for i in order if word >> i & 1]
+    return found[abs(n) - 1] if abs(n) <= len(found) else 0xFFFFFFFF
+
+
+def test_find_nth_set() -> None:
+    counts = [0, 1, -1, 2, -2, 4, 17, -17, 32, -33, -(2**31)]
+    word, base, n = cross([0, 0xAAAAAAAA, 0xFFFFFFFF, 1, 0x80000000, 0x00F0], [0, 2, 3, 7, 31], counts)
+    sources = [("b32", np.array(word, "u4")), ("b32", np.array(base, "u4")), ("s32", np.array(n, "i4"))]
+    got = run_op("fns.b32 %d, %a, %b, %c;", sources, "b32", compiled=False)
+    assert got.tolist() == [nth_set(w, b, k) for w, b, k in zip(word, base, n, strict=True)]
+    assert [nth_set(0xAAAAAAAA, *c) for c in ((3, 1), (3, -1), (2, 1), (2, -1))] == [
+        3,
+        3,
+        3,
+        1,
+    ]  # the examples of the PTX ISA

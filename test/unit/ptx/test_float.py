@@ -9,7 +9,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from ptx_harness import run_op
+from ptx_harness import kernel, launch, run_op, run_ops
+
+from prism_mlir.runtime.ptx import PtxSyntaxError
 
 F32_EDGES = np.array(
     [0x00000000, 0x80000000, 0x00000001, 0x80000001, 0x007FFFFF, 0x00800000, 0x80800000, 0x3F800000, 0xBF800000,
@@ -257,3 +259,69 @@ def test_testp() -> None:
     for name, fn in tests.items():
         got = run_op(f"testp.{name}.f32 %d, %a;", [("f32", F32_EDGES)], "pred")
         assert got.astype(bool).tolist() == fn(F32_EDGES).tolist()
+
+
+@pytest.mark.parametrize("mode", MODES)
+def test_f64_division_and_roots(mode: str) -> None:
+    """By exact rational numbers; a root is right when its square, or that of the middle to its neighbour, tells so."""
+    n = 60
+    a = np.concatenate(
+        [RNG.standard_normal(n) * 2.0 ** RNG.integers(-80, 80, n), [1.0, -1.0, 1e300, -1e300, 5e-324, 3.0, 0.0]]
+    )
+    b = np.concatenate(
+        [RNG.standard_normal(n) * 2.0 ** RNG.integers(-80, 80, n), [3.0, 3.0, 1e-300, 1e-300, 3.0, 1.0, -7.0]]
+    )
+    code = [
+        (f"div.{mode}.f64 %d, %a, %b;", "f64"),
+        (f"rcp.{mode}.f64 %d, %b;", "f64"),
+        (f"sqrt.{mode}.f64 %d, %c;", "f64"),
+    ]
+    quotient, inverse, root = run_ops(code, [("f64", a), ("f64", b), ("f64", np.abs(a))], compiled=mode == "rn")
+    limits = (53, -1074, 1.7976931348623157e308)
+    pairs = [(Fraction(float(x)), Fraction(float(y))) for x, y in zip(a, b, strict=True)]
+    assert quotient.tolist() == [round_exact(x / y, mode, *limits) for x, y in pairs]
+    assert inverse.tolist() == [round_exact(1 / y, mode, *limits) for _, y in pairs]
+    for x, r in zip(np.abs(a), root, strict=True):
+        exact, near = Fraction(float(x)), Fraction(float(r))
+        below, above = (Fraction(float(np.nextafter(r, t))) for t in (-np.inf, np.inf))
+        low = {"rz": near, "rm": near, "rp": below, "rn": (below + near) / 2}[mode]
+        high = {"rz": above, "rm": above, "rp": near, "rn": (near + above) / 2}[mode]
+        assert (low < 0 or low**2 <= exact) and exact <= high**2
+
+
+def test_special_values_of_directed_f64() -> None:
+    """Zeros, infinities and NaN have nothing to round."""
+    base = np.array([0.0, -0.0, np.inf, -np.inf, np.nan, 2.0, -2.0])
+    a, b = np.array(list(product(base, base))).T
+    with np.errstate(all="ignore"):
+        expected, roots, inverse = a / b, np.sqrt(a), 1 / b
+    for mode in ("rz", "rm", "rp"):
+        code = [
+            (f"div.{mode}.f64 %d, %a, %b;", "f64"),
+            (f"sqrt.{mode}.f64 %d, %a;", "f64"),
+            (f"rcp.{mode}.f64 %d, %b;", "f64"),
+        ]
+        quotient, root, reciprocal = run_ops(code, [("f64", a), ("f64", b)], compiled=False)
+        same(quotient, expected)
+        same(reciprocal, inverse)
+        same(root[a != 2], roots[a != 2])
+
+
+def test_approximate_f64() -> None:
+    x = np.array([0.3, 2.0, 1e10, np.inf])
+    got = run_ops([("rcp.approx.ftz.f64 %d, %a;", "f64"), ("rsqrt.approx.f64 %d, %a;", "f64")], [("f64", x)])
+    assert np.allclose(got[0], 1 / x, rtol=2.0**-20) and np.allclose(got[1], 1 / np.sqrt(x), rtol=2.0**-20)
+
+
+MISSING = ["add.relu.f16", "add.sat.bf16", "fma.rn.relu.sat.f16", "fma.rn.ftz.f64", "fma.rn.sat.f64", "abs.ftz.f64",
+           "div.rn.ftz.f64", "sqrt.approx.f64", "rcp.approx.f64", "tanh.approx.ftz.f32", "ex2.approx.ftz.f16",
+           "ex2.approx.bf16", "ex2.approx.f64", "min.abs.f16", "min.ftz.bf16", "neg.tf32", "add.approx.f32",
+           "mul.rn.rz.f32", "fma.f32", "sin.f32", "div.f32"]  # fmt: skip
+
+
+@pytest.mark.parametrize("form", MISSING)
+def test_forms_that_do_not_exist(form: str) -> None:
+    register = {"f16": "%h1", "bf16": "%h1", "f32": "%f1", "f64": "%rd1", "tf32": "%r1"}[form.split(".")[-1]]
+    count = {"fma": 4, "add": 3, "mul": 3, "div": 3, "min": 3}.get(form.split(".")[0], 2)
+    with pytest.raises(PtxSyntaxError, match="unknown instruction"):
+        launch(kernel(f"{form} {', '.join([register] * count)}; ret;"), [np.zeros(1)])

@@ -7,7 +7,9 @@ from itertools import product
 
 import numpy as np
 import pytest
-from ptx_harness import run_op, run_ops
+from ptx_harness import kernel, launch, run_op, run_ops
+
+from prism_mlir.runtime.ptx import PtxSyntaxError
 
 
 def edges(kind: str) -> list[int]:
@@ -148,3 +150,64 @@ def test_relu_minimum() -> None:
     assert run_op("min.relu.s32 %d, %a, %b;", cols, "s32").tolist() == [
         max(0, min(x, y)) for x, y in zip(a, b, strict=True)
     ]
+
+
+@pytest.mark.parametrize("kind", ["u16", "s16"])
+def test_packed_integers(kind: str) -> None:
+    """add, min and max of two halves; no carry goes from one to the other."""
+    a, b = pairs(kind)
+    packed = [(f"b{32}", np.repeat(column(v, kind), 2).view(np.uint32)) for v in (a, b)]
+    ops: dict[str, Binary] = {"add": lambda x, y: x + y, "min": min, "max": max}
+    if kind == "s16":
+        ops |= {"min.relu": lambda x, y: max(0, min(x, y)), "max.relu": lambda x, y: max(0, x, y)}
+    for (name, fn), got in zip(
+        ops.items(), run_ops([(f"{n}.{kind}x2 %d, %a, %b;", "b32") for n in ops], packed), strict=True
+    ):
+        halves = got.view(column([0], kind).dtype)
+        assert (
+            halves[::2].tolist() == halves[1::2].tolist() == [wrap(fn(x, y), kind) for x, y in zip(a, b, strict=True)]
+        ), name
+
+
+def test_saturating_products() -> None:
+    """mad.hi.sat and mad24.hi.sat clamp the sum."""
+    a, b = pairs("s32")
+    top = 2**31 - 1
+    cols = [("s32", column(a, "s32")), ("s32", column(b, "s32")), ("s32", column([top] * len(a), "s32"))]
+    high, short = run_ops(
+        [("mad.hi.sat.s32 %d, %a, %b, %c;", "s32"), ("mad24.hi.sat.s32 %d, %a, %b, %c;", "s32")], cols
+    )
+    assert high.tolist() == [min(top, (x * y >> 32) + top) for x, y in zip(a, b, strict=True)]
+    products = [wrap(wrap(x, "s24") * wrap(y, "s24") >> 16, "s32") for x, y in zip(a, b, strict=True)]
+    assert short.tolist() == [min(top, p + top) for p in products]
+
+
+def elements(word: int, bits: int, is_signed: bool) -> list[int]:
+    return [wrap(word >> i, f"{'s' if is_signed else 'u'}{bits}") for i in range(0, 32, bits)]
+
+
+def test_dot_products() -> None:
+    words = [0, 0xFFFFFFFF, 0x80808080, 0x7F7F7F7F, 0x01020304, 0x80FF7F01, 0x8000FFFF, 0x7FFF8000]
+    a, b = ([x for x, _ in product(words, words)], [y for _, y in product(words, words)])
+    c = [(x * 2654435761 + 7) & 0xFFFFFFFF for x in range(len(a))]
+    sources = [("b32", np.array(v, np.uint32)) for v in (a, b, c)]
+    code = [f"{name}.{s}32.{t}32" for name in ("dp4a", "dp2a.lo", "dp2a.hi") for s, t in product("us", "us")]
+    for form, got in zip(code, run_ops([(f"{f} %d, %a, %b, %c;", "u32") for f in code], sources), strict=True):
+        first, second = (part[0] == "s" for part in form.split(".")[-2:])
+        for x, y, z, result in zip(a, b, c, got.tolist(), strict=True):
+            left = elements(x, 8 if "dp4a" in form else 16, first)
+            right = elements(y, 8, second)[2 if "hi" in form else 0 :]
+            assert result == (z + sum(p * q for p, q in zip(left, right, strict=False))) & 0xFFFFFFFF
+
+
+@pytest.mark.parametrize(
+    "form",
+    ["add.sat.u32", "add.b32", "mul.lo.b32", "mul.lo.s8", "div.b32", "rem.b32", "sad.b32", "sad.f32", "mul24.lo.b32",
+     "mad.rn.f16", "mad.lo.sat.s32", "min.relu.u32", "min.b32", "abs.u32", "dp4a.u32", "dp2a.u32.u32", "sub.u16x2",
+     "add.sat.relu.s32"],
+)  # fmt: skip
+def test_forms_that_do_not_exist(form: str) -> None:
+    register = "%h1" if form.endswith((".f16", ".s8")) else "%f1" if form.endswith("f32") else "%r1"
+    count = {"sad": 4, "mad": 4, "abs": 2, "dp4": 4, "dp2": 4}.get(form[:3], 3)
+    with pytest.raises(PtxSyntaxError, match="unknown instruction"):
+        launch(kernel(f"{form} {', '.join([register] * count)}; ret;"), [np.zeros(1)])

@@ -1,5 +1,5 @@
 """Logic, shifts and bit fields (PTX ISA, "Logic and Shift Instructions", and prmt, bfe, bfi, bfind, brev, clz, popc,
-lop3, shf).
+lop3, shf, szext, fns).
 """
 
 from __future__ import annotations
@@ -37,6 +37,8 @@ def invert(ctx: Context) -> Made:
 @op("cnot")
 def cnot(ctx: Context) -> Made:
     scalar, _ = ctx.take()
+    if scalar.kind != "b" or scalar.bits == 8:
+        raise ctx.unknown()
     return pure(ctx, "alu", lambda a: (a == 0).astype(scalar.storage), scalar, scalar)
 
 
@@ -285,3 +287,44 @@ def bmsk(ctx: Context) -> Made:
         return np.left_shift(low_bits(np.minimum(b, 32), 32), np.minimum(a, 32).astype(np.uint32))
 
     return pure(ctx, "alu", fn, B32, B32, B32)
+
+
+@op("szext")
+def szext(ctx: Context) -> Made:
+    """The lowest ``b`` bits of ``a``, extended by zeros or by their sign; with ``.clamp`` more than 31 are all."""
+    if len(ctx.mods) != 2 or ctx.mods[0] not in ("clamp", "wrap") or ctx.mods[1] not in ("u32", "s32"):
+        raise ctx.unknown()
+    scalar = ctx.scalar(ctx.mods[1])
+    wrap = ctx.mods[0] == "wrap"
+
+    def fn(a: Array, b: Array) -> Array:
+        size = b & np.uint32(31) if wrap else np.minimum(b, 32)
+        return bit_field(a, np.zeros(1, dtype=np.uint32), size.astype(np.uint32), scalar)
+
+    return pure(ctx, "alu", fn, scalar, scalar, U32)
+
+
+@op("fns")
+def fns(ctx: Context) -> Made:
+    """The ``n``-th set bit of a mask, counted from bit ``base`` on, downwards for a negative ``n``; all ones if there is none.
+
+    ``n`` = 0 asks for bit ``base`` itself. A base above 31 is undefined; here nothing is found.
+    """
+    if ctx.mods != ("b32",):
+        raise ctx.unknown()
+
+    def fn(mask: Array, base: Array, offset: Array) -> Array:
+        mask, base, n = np.broadcast_arrays(mask, base, offset.view(np.int32).astype(np.int64))
+        left, step = np.abs(n), np.sign(n)
+        found = np.full(mask.shape, 0xFFFFFFFF, dtype=np.uint32)
+        at = base.astype(np.int64)
+        left = np.maximum(left, 1)
+        for _ in range(32):
+            inside = (at >= 0) & (at < 32)
+            bit = inside & ((mask >> np.clip(at, 0, 31).astype(np.uint32)) & np.uint32(1)).astype(np.bool_)
+            left = left - bit
+            found = np.where(bit & (left == 0), at.astype(np.uint32), found)
+            at = np.where(step == 0, 32, at + step)
+        return found
+
+    return pure(ctx, "alu", fn, B32, B32, B32, SCALARS["s32"])

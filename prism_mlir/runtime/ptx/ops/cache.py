@@ -11,11 +11,10 @@ _PRIMARY = ("L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_
 _SECONDARY = ("L2::evict_first", "L2::evict_unchanged")
 
 
-@op("prefetch", "prefetchu", "applypriority", "discard")
+@op("prefetch", "prefetchu", "applypriority")
 def prefetch(ctx: Context) -> Made:
     """A hint: the address is decoded, nothing is moved."""
-    if ctx.instruction.opcode == "discard":
-        raise ctx.unknown()
+    ctx.count(2 if ctx.instruction.opcode == "applypriority" else 1)
     address(ctx, ctx.operands[0])
     return Made(None, "hint")
 

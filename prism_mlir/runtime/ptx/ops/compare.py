@@ -77,6 +77,8 @@ class _Comparison:
 
     def __init__(self, ctx: Context, scalar: Scalar, mods: tuple[str, ...], operands: tuple[Operand, ...]) -> None:
         names = [m for m in mods if m != "ftz"]
+        if "ftz" in mods and scalar.name not in ("f32", "f16", "f16x2"):
+            raise ctx.unknown()
         if not names or len(names) > 2 or (len(names) == 2 and names[1] not in _BOOL):
             raise ctx.unknown()
         self.test = _test(ctx, names[0], scalar)
@@ -104,7 +106,7 @@ def setp(ctx: Context) -> Made:
     if len(ctx.mods) < 2:
         raise ctx.unknown()
     scalar = ctx.scalar(ctx.mods[-1])
-    if scalar.bits == 8 or scalar.kind in ("tf", "p"):
+    if scalar.bits == 8 or scalar.kind in ("tf", "p", "ux2", "sx2"):
         raise ctx.unknown()
     comparison = _Comparison(ctx, scalar, ctx.mods[:-1], ctx.operands[1:])
     target = ctx.operands[0]
@@ -126,13 +128,24 @@ def setp(ctx: Context) -> Made:
     return Made(run, "alu")
 
 
+def _can_hold(dtype: str, stype: str) -> bool:
+    """Whether ``set`` writes the result of comparing ``stype`` as ``dtype``."""
+    halves, pairs = ("f16", "bf16"), ("f16x2", "bf16x2")
+    if dtype in pairs:
+        return stype == dtype
+    if dtype in ("u16", "s16"):
+        return stype in halves
+    refused = {"u32": (), "s32": (), "f32": (*halves, *pairs), "f16": ("bf16", *pairs), "bf16": pairs}
+    return dtype in refused and stype not in refused[dtype]
+
+
 @op("set")
 def set_(ctx: Context) -> Made:
     """Like setp, but the result is all ones or 1.0 in a register."""
     if len(ctx.mods) < 3:
         raise ctx.unknown()
     scalar, dtype = ctx.scalar(ctx.mods[-1]), ctx.scalar(ctx.mods[-2])
-    if dtype.name not in ("u32", "s32", "f32", "f16", "bf16", "u16", "s16", "f16x2", "bf16x2"):
+    if scalar.bits == 8 or scalar.kind in ("tf", "p", "ux2", "sx2") or not _can_hold(dtype.name, scalar.name):
         raise ctx.unknown()
     comparison = _Comparison(ctx, scalar, ctx.mods[:-2], ctx.operands[1:])
     d = ctx.dst(ctx.operands[0], dtype)

@@ -148,8 +148,8 @@ def fence(ctx: Context) -> Made:
     """
     ctx.count(0)
     opcode, mods = ctx.instruction.opcode, ctx.mods
-    if mods[:1] == ("proxy",):
-        if mods[1:] not in _PROXIES:
+    if mods[:1] == ("proxy",) or (opcode, mods) == ("fence", ("mbarrier_init", "release", "cluster")):
+        if mods[0] == "proxy" and mods[1:] not in _PROXIES:
             raise ctx.unknown()
         return Made(None, "fence")
     scopes = ("cta", "gl", "sys") if opcode == "membar" else ("cta", "cluster", "gpu", "sys")
@@ -166,13 +166,24 @@ def fence(ctx: Context) -> Made:
 
 @op("nanosleep")
 def nanosleep(ctx: Context) -> Made:
+    if ctx.mods != ("u32",):
+        raise ctx.unknown()
     ctx.count(1)
     ctx.src(ctx.operands[0], U32)
     return Made(None, "hint")
 
 
-@op("pragma", "griddepcontrol", "setmaxnreg")
+@op("pmevent", "griddepcontrol")
 def hint(ctx: Context) -> Made:
-    if ctx.instruction.opcode != "griddepcontrol" or ctx.mods not in (("launch_dependents",), ("wait",)):
+    """Profiler events and dependent grids: nothing that a kernel can see."""
+    forms = {
+        "pmevent": ((), ("mask",)),
+        "griddepcontrol": (("launch_dependents",), ("wait",)),
+    }
+    opcode = ctx.instruction.opcode
+    if ctx.mods not in forms[opcode]:
         raise ctx.unknown()
+    ctx.count(0 if opcode == "griddepcontrol" else 1)
+    if ctx.operands and not isinstance(ctx.operands[0], IntImm):
+        raise ctx.fail("the operand must be a literal")
     return Made(None, "hint")

@@ -1,4 +1,6 @@
-"""cvt between every pair of integer and floating types (PTX ISA, "Data Movement and Conversion Instructions: cvt")."""
+"""cvt between every pair of integer and floating types, packed pairs, and cvt.pack (PTX ISA, "Data Movement and Conversion
+Instructions: cvt, cvt.pack").
+"""
 
 from __future__ import annotations
 
@@ -8,7 +10,7 @@ import numpy as np
 
 from prism_mlir.runtime.ptx.numerics import bf16_to_f32, directed, f32_to_bf16, flush32, narrow_bits, odd64_to_f32
 from prism_mlir.runtime.ptx.table import Context, Made, op, pure, pure_run
-from prism_mlir.runtime.ptx.types import UNSIGNED, Array, Scalar
+from prism_mlir.runtime.ptx.types import SCALARS, UNSIGNED, Array, Scalar
 
 F32 = np.dtype(np.float32)
 _MODES = ("rn", "rz", "rm", "rp", "rna", "rni", "rzi", "rmi", "rpi")
@@ -20,6 +22,8 @@ Bits = Callable[[Array], Array]
 def cvt(ctx: Context) -> Made:
     if len(ctx.mods) < 2:
         raise ctx.unknown()
+    if ctx.mods[0] == "pack":
+        return _pack_integers(ctx)
     dst, src = ctx.scalar(ctx.mods[-2]), ctx.scalar(ctx.mods[-1])
     flags = ctx.mods[:-2]
     if any(f not in (*_MODES, "ftz", "sat", "satfinite", "relu") for f in flags):
@@ -56,18 +60,65 @@ def _fit(fn: Bits, src: Scalar, dst: Scalar, have: Scalar, into: Scalar) -> Bits
 
 
 def _conversion(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
-    if "b" in (dst.kind, src.kind) or "p" in (dst.kind, src.kind) or src.kind in ("fx2", "bfx2", "tf"):
+    extra = flags - {mode}
+    if not _is_form(dst, src, mode, extra):
         raise ctx.unknown()
     if src.is_float and dst.is_float:
-        return _float_to_float(ctx, dst, src, mode, flags)
+        return _float_to_float(dst, src, mode, extra)
     if src.is_float:
-        return _float_to_int(ctx, dst, src, mode, flags)
+        return _float_to_int(dst, src, mode, extra)
     if dst.is_float:
-        return _int_to_float(ctx, dst, src, mode, flags)
+        return _int_to_float(dst, src, mode, extra)
+    return _int_to_int(dst, src, "sat" in extra)
+
+
+_TO_INTEGRAL = frozenset({"rni", "rzi", "rmi", "rpi"})
+_TO_FLOAT = frozenset({"rn", "rz", "rm", "rp"})
+_NONE = frozenset({""})
+# Rounding modes and other modifiers of each pair of floating types; .relu and .satfinite: see _is_form.
+_FLOAT_FORMS: dict[tuple[str, str], tuple[frozenset[str], str]] = {
+    ("f16", "f16"): (_TO_INTEGRAL | _NONE, "sat"),
+    ("bf16", "bf16"): (_TO_INTEGRAL, ""),
+    ("f32", "f32"): (_TO_INTEGRAL | _NONE, "ftz sat"),
+    ("f64", "f64"): (_TO_INTEGRAL | _NONE, "sat"),
+    ("f32", "f16"): (_NONE, "ftz sat"),
+    ("f64", "f16"): (_NONE, "sat"),
+    ("f64", "f32"): (_NONE, "ftz sat"),
+    ("f32", "bf16"): (_TO_FLOAT | _NONE, "ftz"),
+    ("f64", "bf16"): (_TO_FLOAT | _NONE, ""),
+    ("f16", "f32"): (_TO_FLOAT, "ftz sat"),
+    ("f16", "f64"): (_TO_FLOAT, "sat"),
+    ("f32", "f64"): (_TO_FLOAT, "ftz sat"),
+    ("bf16", "f32"): (_TO_FLOAT, "ftz"),
+    ("bf16", "f64"): (_TO_FLOAT, ""),
+    ("bf16", "f16"): (_TO_FLOAT, ""),
+    ("f16", "bf16"): (_TO_FLOAT, ""),
+    ("tf32", "f32"): (frozenset({"rn", "rz", "rna"}), ""),
+}
+
+
+def _is_form(dst: Scalar, src: Scalar, mode: str, extra: frozenset[str]) -> bool:
+    """Whether the conversion exists, as ptxas 13.0 takes it."""
+    clamping = {"relu", "satfinite"}
+    if src.is_float and dst.is_float:
+        modes, known = _FLOAT_FORMS.get((dst.name, src.name), (frozenset(), ""))
+        if extra & clamping:
+            if src.name != "f32" or extra - clamping:
+                return False
+            if dst.name == "tf32" and mode == "rna":
+                return "relu" not in extra
+            return mode in ("rn", "rz") and dst.name in ("f16", "bf16", "tf32")
+        return mode in modes and extra <= set(known.split())
+    if src.kind not in ("u", "s", "f", "bf") or dst.kind not in ("u", "s", "f", "bf"):
+        return False
+    brain = "bf" in (src.kind, dst.kind)
+    if src.is_float or dst.is_float:
+        modes = _TO_INTEGRAL if src.is_float else _TO_FLOAT
+        known = "" if brain else "ftz sat" if "f32" in (src.name, dst.name) else "sat"
+        return mode in modes and extra <= set(known.split()) and not (brain and 8 in (src.bits, dst.bits))
     (low, high), (source_low, source_high) = _int_range(dst), _int_range(src)
-    if mode or flags - {"sat"} or (flags and low <= source_low and source_high <= high):
-        raise ctx.unknown()
-    return _int_to_int(dst, src, "sat" in flags)
+    fits = low <= source_low and source_high <= high
+    return not mode and extra <= ({"sat"} if not fits else set())
 
 
 def _int_range(kind: Scalar) -> tuple[int, int]:
@@ -94,10 +145,8 @@ def _widen(src: Scalar, ftz: bool) -> Bits:
     return (lambda a: flush32(a.view(np.float32))) if ftz else (lambda a: a.view(np.float32))
 
 
-def _float_to_int(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
+def _float_to_int(dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
     """Rounded, then clamped to the range of the target; NaN gives 0, or the top bit when either type has 64 bits."""
-    if mode not in _TO_INT or flags & {"relu", "satfinite"}:
-        raise ctx.unknown()
     to_int, widen = _TO_INT[mode], _widen(src, "ftz" in flags)
     low, high = _int_range(dst)
     nan = 1 << (dst.bits - 1) if src.bits == 64 or dst.bits == 64 else 0
@@ -114,17 +163,13 @@ def _float_to_int(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: froz
     return fn
 
 
-def _int_to_float(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
-    if mode not in ("rn", "rz", "rm", "rp") or dst.kind == "tf" or flags & {"relu", "satfinite", "ftz"}:
-        raise ctx.unknown()
-    if dst.kind == "bf" and mode != "rn":
-        raise ctx.unknown()
+def _int_to_float(dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
     value = src.value
 
     def fn(a: Array) -> Array:
         odd = _int_odd(a.view(value))
         if dst.kind == "bf":
-            return f32_to_bf16(odd64_to_f32(odd))
+            return f32_to_bf16(odd64_to_f32(odd), mode)
         if dst.bits == 64:
             return _int_to_f64(a.view(value), mode).view(np.uint64)
         result = directed(odd, dst.value, mode)
@@ -159,20 +204,16 @@ def _int_to_f64(x: Array, mode: str) -> Array:
     return directed64(near, errors, mode)
 
 
-def _float_to_float(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
+def _float_to_float(dst: Scalar, src: Scalar, mode: str, flags: frozenset[str]) -> Bits:
     widen = _widen(src, "ftz" in flags)
     if dst.kind == "tf":
-        if src.name != "f32" or mode not in ("rna", "rn", "rz"):
-            raise ctx.unknown()
         return lambda a: _clamp(
             narrow_bits(_relu(a.view(np.float32), flags), 13, mode) << np.uint32(13), flags, 0x7F7FE000
         )
     same = (dst.kind, dst.bits) == (src.kind, src.bits)
     if same:
-        return _round_in_place(ctx, dst, mode, flags, widen)
-    narrowing = dst.bits < src.bits or (dst.bits == src.bits)
-    if (narrowing and mode not in ("rn", "rz", "rm", "rp")) or (not narrowing and mode):
-        raise ctx.unknown()
+        return _round_in_place(dst, mode, flags, widen)
+    narrowing = dst.bits <= src.bits
     if dst.kind == "bf":
         return lambda a: _clamp(_to_bf16(_relu(widen(a), flags), mode), flags, 0x7F7F)
     kind = dst.value
@@ -208,17 +249,17 @@ def _clamp(bits: Array, flags: frozenset[str], biggest: int) -> Array:
     return np.where(magnitude == infinity, sign | bits.dtype.type(biggest), bits).astype(bits.dtype)
 
 
-def _round_in_place(ctx: Context, scalar: Scalar, mode: str, flags: frozenset[str], widen: Bits) -> Bits:
+def _round_in_place(scalar: Scalar, mode: str, flags: frozenset[str], widen: Bits) -> Bits:
     """``cvt.rni.f32.f32`` and its like: round to an integral value; without a mode only ftz and sat act."""
-    if mode not in ("", *_TO_INT) or scalar.kind == "bf":
-        raise ctx.unknown()
     to_int = _TO_INT[mode] if mode else None
 
     def fn(a: Array) -> Array:
         value = widen(a)
         if to_int is not None:
             value = to_int(value)
-        value = _relu(value, flags).astype(scalar.value)
+        if scalar.kind == "bf":
+            return f32_to_bf16(value)
+        value = value.astype(scalar.value)
         if "sat" in flags:
             value = np.where(value > 0, np.minimum(value, scalar.value.type(1)), scalar.value.type(0))
         return value.astype(scalar.value).view(scalar.storage)
@@ -242,3 +283,28 @@ def _packed(ctx: Context, dst: Scalar, src: Scalar, mode: str, flags: frozenset[
         return (high.astype(np.uint32) << np.uint32(16)) | low
 
     return pure(ctx, "cvt", fn, dst, src, src)
+
+
+_PACKED = {f"{sign}{bits}": (sign, bits) for sign in "us" for bits in (16, 8, 4, 2)}
+
+
+def _pack_integers(ctx: Context) -> Made:
+    """cvt.pack: ``a`` and ``b``, clamped to a narrow type, with ``b`` lowest; the low bits of ``c`` move up above them."""
+    mods = ctx.mods
+    if mods[1:2] != ("sat",) or len(mods) < 4 or mods[2] not in _PACKED or mods[3] != "s32":
+        raise ctx.unknown()
+    sign, bits = _PACKED[mods[2]]
+    if mods[4:] != (() if bits == 16 else ("b32",)):
+        raise ctx.unknown()
+    low, high = (-(1 << (bits - 1)), (1 << (bits - 1)) - 1) if sign == "s" else (0, (1 << bits) - 1)
+    word, signed, every = SCALARS["b32"], SCALARS["s32"], np.uint32((1 << bits) - 1)
+
+    def narrow(x: Array) -> Array:
+        return np.clip(x.view(np.int32), np.int32(low), np.int32(high)).view(np.uint32) & every
+
+    def pair(a: Array, b: Array) -> Array:
+        return (narrow(a) << np.uint32(bits)) | narrow(b)
+
+    if bits == 16:
+        return pure(ctx, "cvt", pair, word, signed, signed)
+    return pure(ctx, "cvt", lambda a, b, c: (c << np.uint32(2 * bits)) | pair(a, b), word, signed, signed, word)

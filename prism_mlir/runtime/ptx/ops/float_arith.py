@@ -110,7 +110,7 @@ def float_fma(ctx: Context) -> Made:
     """fma and mad of f32 and f64; on every target since sm_20 mad is fused."""
     scalar, flags = ctx.take(*ROUNDINGS, "ftz", "sat")
     mode = rounding(flags)
-    if not flags & set(ROUNDINGS):
+    if not flags & set(ROUNDINGS) or (scalar.bits == 64 and flags & {"ftz", "sat"}):
         raise ctx.unknown()
     klass = "fp64" if scalar.bits == 64 else "fp32"
     if scalar.bits == 32:
@@ -143,6 +143,8 @@ def float_negabs(ctx: Context, name: str) -> Made:
     scalar, flags = ctx.take("ftz")
     if scalar.kind != "f" or scalar.bits == 16:
         return half_negabs(ctx, name)
+    if flags and scalar.bits == 64:
+        raise ctx.unknown()
     sign = scalar.storage.type(1 << (scalar.bits - 1))
     keep = ~sign
     fn: Typed = (lambda a: a & keep) if name == "abs" else (lambda a: a ^ sign)

@@ -60,6 +60,8 @@ def half_op(ctx: Context, name: str) -> Made:
     scalar, flags = ctx.take("rn", "ftz", "sat", "relu")
     if scalar.bits == 64 or scalar.kind == "tf" or (name == "fma" and "rn" not in flags):
         raise ctx.unknown()
+    if ("relu" in flags and (name != "fma" or "sat" in flags)) or (is_bf(scalar) and flags & {"ftz", "sat"}):
+        raise ctx.unknown()
 
     def fn(*xs: Array) -> Array:
         if "ftz" in flags:
@@ -85,6 +87,8 @@ def half_op(ctx: Context, name: str) -> Made:
 
 def half_negabs(ctx: Context, name: str) -> Made:
     scalar, flags = ctx.take("ftz")
+    if scalar.kind == "tf":
+        raise ctx.unknown()
     sign = 0x80008000 if scalar.bits == 32 else 0x8000
     bit = scalar.storage.type(sign)
     keep = ~bit
@@ -98,6 +102,8 @@ def half_negabs(ctx: Context, name: str) -> Made:
 
 def half_minmax(ctx: Context, name: str) -> Made:
     scalar, flags = ctx.take("ftz", "NaN", "xorsign", "abs")
+    if scalar.kind == "tf" or len(flags & {"xorsign", "abs"}) == 1 or (is_bf(scalar) and "ftz" in flags):
+        raise ctx.unknown()
 
     def fn(a: Array, b: Array) -> Array:
         if "ftz" in flags:

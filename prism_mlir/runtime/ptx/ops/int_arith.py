@@ -36,11 +36,25 @@ def add_sub(ctx: Context) -> Made:
     ufunc: Bits = np.add if ctx.instruction.opcode == "add" else np.subtract
     if "cc" in flags:
         return _carry(ctx, scalar, carry_in=False)
-    if "sat" in flags and scalar.name == "s32":
+    if flags == ("sat",) and scalar.name == "s32":
         return pure(ctx, "alu", lambda a, b: _saturate(ufunc(_wide(a), _wide(b))), scalar, scalar, scalar)
-    if flags or scalar.kind == "b":
+    if ctx.instruction.opcode == "add" and not flags and scalar.kind in ("ux2", "sx2"):
+        return pure(ctx, "alu", lambda a, b: _pairs(np.add, a, b, scalar), scalar, scalar, scalar)
+    if flags or not _is_integer(scalar):
         raise ctx.unknown()
     return pure(ctx, "alu", ufunc, scalar, scalar, scalar)
+
+
+def _is_integer(scalar: Scalar) -> bool:
+    """The types of plain integer arithmetic."""
+    return scalar.kind in ("u", "s") and scalar.bits > 8
+
+
+def _pairs(ufunc: Bits, a: Array, b: Array, scalar: Scalar, relu: bool = False) -> Array:
+    """An operation on the two halves of 32-bit words."""
+    halves = np.dtype(np.int16 if scalar.kind == "sx2" else np.uint16)
+    result = ufunc(a.view(halves), b.view(halves))
+    return (np.maximum(result, halves.type(0)) if relu else result).view(np.uint32)
 
 
 @op("addc", "subc")
@@ -147,7 +161,7 @@ def mul(ctx: Context) -> Made:
             return float_binary(ctx, "mul")
         return half_op(ctx, "mul")
     flags = ctx.mods[:-1]
-    if scalar.kind == "b":
+    if not _is_integer(scalar):
         raise ctx.unknown()
     if flags == ("lo",):
         return pure(ctx, "imad", np.multiply, scalar, scalar, scalar)
@@ -161,7 +175,8 @@ def mul(ctx: Context) -> Made:
 @op("mul24", "mad24")
 def mul24(ctx: Context) -> Made:
     scalar = _type(ctx)
-    if ctx.mods[:-1] not in (("lo",), ("hi",)) or scalar.bits != 32:
+    saturate = ctx.instruction.opcode == "mad24" and ctx.mods == ("hi", "sat", "s32")
+    if (ctx.mods[:-1] not in (("lo",), ("hi",)) and not saturate) or scalar.name not in ("u32", "s32"):
         raise ctx.unknown()
     shift = 0 if ctx.mods[0] == "lo" else 16
     cut = 8
@@ -175,7 +190,13 @@ def mul24(ctx: Context) -> Made:
 
     if ctx.instruction.opcode == "mul24":
         return pure(ctx, "imad", product, scalar, scalar, scalar)
+    if saturate:
+        return pure(ctx, "imad", lambda a, b, c: _saturated_sum(product(a, b), c), scalar, scalar, scalar, scalar)
     return pure(ctx, "imad", lambda a, b, c: product(a, b) + c, scalar, scalar, scalar, scalar)
+
+
+def _saturated_sum(a: Array, b: Array) -> Array:
+    return _saturate(_wide(a) + _wide(b))
 
 
 @op("mad", "fma")
@@ -184,10 +205,16 @@ def mad(ctx: Context) -> Made:
     if scalar.is_float:
         if scalar.kind == "f" and scalar.bits > 16:
             return float_fma(ctx)
+        if ctx.instruction.opcode == "mad":
+            raise ctx.unknown()
         return half_op(ctx, "fma")
     flags = ctx.mods[:-1]
-    if ctx.instruction.opcode == "fma" or scalar.kind == "b":
+    if ctx.instruction.opcode == "fma" or not _is_integer(scalar):
         raise ctx.unknown()
+    if ctx.mods == ("hi", "sat", "s32"):
+        return pure(
+            ctx, "imad", lambda a, b, c: _saturated_sum(mul_high(a, b, scalar), c), scalar, scalar, scalar, scalar
+        )
     if flags == ("lo",):
         return pure(ctx, "imad", lambda a, b, c: a * b + c, scalar, scalar, scalar, scalar)
     if flags == ("hi",):
@@ -203,6 +230,8 @@ def mad(ctx: Context) -> Made:
 @op("sad")
 def sad(ctx: Context) -> Made:
     scalar, _ = ctx.take()
+    if not _is_integer(scalar):
+        raise ctx.unknown()
     value = scalar.value
 
     def fn(a: Array, b: Array, c: Array) -> Array:
@@ -216,7 +245,7 @@ def div(ctx: Context) -> Made:
     scalar = _type(ctx)
     if scalar.is_float:
         return float_div(ctx)
-    if ctx.mods[:-1]:
+    if ctx.mods[:-1] or not _is_integer(scalar):
         raise ctx.unknown()
     return pure(ctx, "div", lambda a, b: int_divide(a, b, scalar)[0], scalar, scalar, scalar)
 
@@ -224,7 +253,7 @@ def div(ctx: Context) -> Made:
 @op("rem")
 def rem(ctx: Context) -> Made:
     scalar, _ = ctx.take()
-    if scalar.is_float:
+    if not _is_integer(scalar):
         raise ctx.unknown()
     return pure(ctx, "div", lambda a, b: int_divide(a, b, scalar)[1], scalar, scalar, scalar)
 
@@ -256,7 +285,7 @@ def abs_neg(ctx: Context) -> Made:
     opcode = ctx.instruction.opcode
     if scalar.is_float:
         return float_negabs(ctx, opcode)
-    if ctx.mods[:-1] or not scalar.is_signed:
+    if ctx.mods[:-1] or not (scalar.is_signed and _is_integer(scalar)):
         raise ctx.unknown()
     if opcode == "neg":
         return pure(ctx, "alu", np.negative, scalar, scalar)
@@ -269,18 +298,18 @@ def min_max(ctx: Context) -> Made:
     opcode = ctx.instruction.opcode
     if scalar.is_float:
         return float_minmax(ctx, opcode)
-    if ctx.mods[-1] not in ("u16", "s16", "u32", "s32", "u64", "s64") or ctx.mods[:-1] not in ((), ("relu",)):
-        return _packed_minmax(ctx, opcode)
     ufunc: Bits = np.minimum if opcode == "min" else np.maximum
+    relu = ctx.mods[:-1] == ("relu",) and scalar.name in ("s32", "s16x2")
+    if ctx.mods[:-1] and not relu:
+        raise ctx.unknown()
+    if scalar.kind in ("ux2", "sx2"):
+        return pure(ctx, "alu", lambda a, b: _pairs(ufunc, a, b, scalar, relu), scalar, scalar, scalar)
+    if not _is_integer(scalar):
+        raise ctx.unknown()
     value, storage = scalar.value, scalar.storage
-    relu = "relu" in ctx.mods
 
     def fn(a: Array, b: Array) -> Array:
         result = ufunc(a.view(value), b.view(value))
         return (np.maximum(result, 0).astype(value) if relu else result).view(storage)
 
     return pure(ctx, "alu", fn, scalar, scalar, scalar)
-
-
-def _packed_minmax(ctx: Context, opcode: str) -> Made:
-    raise ctx.unknown()

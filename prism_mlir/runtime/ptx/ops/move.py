@@ -10,15 +10,22 @@ from prism_mlir.runtime.ptx.program import Operand, Reg, Vec
 from prism_mlir.runtime.ptx.specials import CLOCKS
 from prism_mlir.runtime.ptx.state import Mask, State
 from prism_mlir.runtime.ptx.table import PRED, Context, Made, assign, op, pure, pure_run
-from prism_mlir.runtime.ptx.types import SCALARS, UNSIGNED, Array
+from prism_mlir.runtime.ptx.types import SCALARS, UNSIGNED, Array, Scalar
 
 U64 = SCALARS["u64"]
 WINDOWS = {"shared": SHARED_WINDOW, "local": LOCAL_WINDOW, "param": PARAM_WINDOW}
 
 
+def _plain(scalar: Scalar) -> bool:
+    """The types by which registers are moved as they are."""
+    return scalar.kind in ("b", "u", "s", "f") and scalar.bits > 8 and scalar.name != "f16"
+
+
 @op("mov")
 def mov(ctx: Context) -> Made:
     scalar, _ = ctx.take()
+    if scalar.name != "pred" and not _plain(scalar):
+        raise ctx.unknown()
     ctx.count(2)
     target, source = ctx.operands
     if isinstance(target, Vec):
@@ -73,6 +80,13 @@ def _unpack(ctx: Context, target: Vec, source: Operand, bits: int) -> Made:
     return Made(run, "move")
 
 
+def _space(ctx: Context, mod: str) -> str:
+    """The state space that a modifier names."""
+    if mod not in ("global", "const", "local", "param", "shared", "shared::cta", "shared::cluster"):
+        raise ctx.unknown()
+    return mod.split("::")[0]
+
+
 @op("cvta")
 def cvta(ctx: Context) -> Made:
     mods = ctx.mods
@@ -80,13 +94,11 @@ def cvta(ctx: Context) -> Made:
     rest = mods[1:] if to_space else mods
     if len(rest) != 2 or rest[1] not in ("u64", "u32"):
         raise ctx.unknown()
-    space = rest[0].split("::")[0]
+    space = _space(ctx, rest[0])
     if rest[1] == "u32":
         raise ctx.fail("32-bit generic addresses are not supported")
     if space in ("global", "const"):
         return pure(ctx, "move", lambda a: a, U64, U64)
-    if space not in WINDOWS:
-        raise ctx.unknown()
     window = np.uint64(WINDOWS[space])
     if to_space:
         return pure(ctx, "alu", lambda a: a - window, U64, U64)
@@ -97,12 +109,10 @@ def cvta(ctx: Context) -> Made:
 def isspacep(ctx: Context) -> Made:
     if len(ctx.mods) != 1:
         raise ctx.unknown()
-    space = ctx.mods[0].split("::")[0]
+    space = _space(ctx, ctx.mods[0])
     if space in ("global", "const"):
         low = np.uint64(REGION_BASE)
         return pure(ctx, "alu", lambda a: a >= low, PRED, U64)
-    if space not in WINDOWS:
-        raise ctx.unknown()
     index = np.uint64(WINDOWS[space] // WINDOW)
     return pure(ctx, "alu", lambda a: (a >> np.uint64(32)) == index, PRED, U64)
 
@@ -110,6 +120,8 @@ def isspacep(ctx: Context) -> Made:
 @op("selp")
 def selp(ctx: Context) -> Made:
     scalar, _ = ctx.take()
+    if not _plain(scalar):
+        raise ctx.unknown()
 
     def fn(a: Array, b: Array, p: Array) -> Array:
         return np.where(p, a, b)
@@ -124,7 +136,7 @@ def slct(ctx: Context) -> Made:
         raise ctx.unknown()
     selector = ctx.scalar(ctx.mods[-1])
     scalar = ctx.scalar(ctx.mods[-2])
-    if ctx.mods[:-2] not in ((), ("ftz",)) or selector.name not in ("s32", "f32"):
+    if ctx.mods[:-2] not in ((), ("ftz",)) or selector.name not in ("s32", "f32") or not _plain(scalar):
         raise ctx.unknown()
     value, ftz = selector.value, "ftz" in ctx.mods
     if ftz and selector.name != "f32":

@@ -12,10 +12,10 @@ from collections.abc import Callable
 import numpy as np
 
 from prism_mlir.runtime.ptx import approx
-from prism_mlir.runtime.ptx.numerics import add_odd, bf16_to_f32, directed, f32_to_bf16, flush32
-from prism_mlir.runtime.ptx.ops.half_arith import from_float, to_f32
+from prism_mlir.runtime.ptx.numerics import add_odd, directed, directed64, flush32, fma64_error
+from prism_mlir.runtime.ptx.ops.half_arith import from_float, is_bf, to_f32
 from prism_mlir.runtime.ptx.table import Context, Made, op, pure
-from prism_mlir.runtime.ptx.types import SCALARS, Array, Scalar
+from prism_mlir.runtime.ptx.types import SCALARS, Array
 
 Typed = Callable[..., Array]
 ROUNDINGS = ("rn", "rz", "rm", "rp")
@@ -48,12 +48,17 @@ def unary(ctx: Context) -> Made:
         raise ctx.unknown()
     fn = _FUNCTIONS[name]
     if scalar.name == "f32":
+        if name == "tanh" and "ftz" in flags:
+            raise ctx.unknown()
         return pure(ctx, "sfu", _single(fn, modes[0] if modes else "rn", name, "ftz" in flags), scalar, scalar)
     if scalar.name == "f64" and name in ("rcp", "rsqrt", "sqrt"):
-        if modes not in ([], ["rn"]):
+        if (modes and "ftz" in flags) or (not modes and (name == "sqrt" or (name == "rcp" and "ftz" not in flags))):
             raise ctx.unknown()
-        return pure(ctx, "fp64", lambda a: fn(a.view(np.float64)).view(np.uint64), scalar, scalar)
-    if scalar.kind in ("f", "fx2", "bf", "bfx2") and scalar.bits <= 32 and name in ("ex2", "tanh"):
+        mode = modes[0] if modes else "rn"
+        return pure(ctx, "fp64", lambda a: _double(fn, a.view(np.float64), name, mode).view(np.uint64), scalar, scalar)
+    wants_ftz = name == "ex2" and is_bf(scalar)  # ex2 of bf16 says .ftz, all other functions of halves do not
+    is_half = scalar.kind in ("f", "fx2", "bf", "bfx2") and scalar.bits <= 32
+    if is_half and name in ("ex2", "tanh") and ("ftz" in flags) == wants_ftz:
         return pure(ctx, "sfu", lambda a: from_float(fn(to_f32(a, scalar).astype(np.float64)), scalar), scalar, scalar)
     raise ctx.unknown()
 
@@ -81,22 +86,48 @@ def _directed(wide: Array, x: Array, mode: str, name: str) -> Array:
     return directed(np.where(np.isfinite(near) & (near != 0), exact, wide), F32, mode)
 
 
+def _double(fn: Typed, x: Array, name: str, mode: str) -> Array:
+    """rcp and sqrt of f64."""
+    near: Array = fn(x)
+    if mode == "rn":
+        return near
+    one = np.ones_like(x)
+    if name == "rcp":
+        return directed64(near, _quotient_error(one, x, near), mode)
+    return directed64(near, -_exact_sign(near, near, -x), mode)
+
+
+def _quotient_error(x: Array, y: Array, near: Array) -> Array:
+    """The sign of the exact ``x / y`` minus ``near``."""
+    overflow = np.isinf(near) & np.isfinite(x) & np.isfinite(y) & (y != 0)
+    sign = -_exact_sign(near, y, -x) * np.where(np.signbit(y), -1.0, 1.0)
+    return np.where(overflow, -np.sign(near), sign)
+
+
+def _exact_sign(a: Array, b: Array, c: Array) -> Array:
+    """The sign of the exact ``a * b + c``; 0 where an operand is not finite."""
+    ok = np.isfinite(a) & np.isfinite(b) & np.isfinite(c)
+    a, b, c = (np.where(ok, v, 0.0) for v in (a, b, c))
+    return fma64_error(a, b, c, np.zeros_like(a))
+
+
 def float_div(ctx: Context) -> Made:
     scalar, flags = ctx.take("approx", "full", "ftz", *ROUNDINGS)
     modes = [m for m in ROUNDINGS if m in flags]
     if scalar.kind != "f" or scalar.bits == 16 or len(modes) + len(flags & {"approx", "full"}) != 1:
         raise ctx.unknown()
     if scalar.bits == 64:
-        if modes != ["rn"]:
+        if not modes or "ftz" in flags:
             raise ctx.unknown()
-        return pure(
-            ctx,
-            "fp64",
-            lambda a, b: np.divide(a.view(np.float64), b.view(np.float64)).view(np.uint64),
-            scalar,
-            scalar,
-            scalar,
-        )
+
+        def wide(a: Array, b: Array) -> Array:
+            x, y = a.view(np.float64), b.view(np.float64)
+            near = np.divide(x, y)
+            if modes != ["rn"]:
+                near = directed64(near, _quotient_error(x, y, near), modes[0])
+            return near.view(np.uint64)
+
+        return pure(ctx, "fp64", wide, scalar, scalar, scalar)
     mode = modes[0] if modes else "rn"
     ftz = "ftz" in flags
 
@@ -146,13 +177,3 @@ def copysign(ctx: Context) -> Made:
         raise ctx.unknown()
     sign = scalar.storage.type(1 << (scalar.bits - 1))
     return pure(ctx, "alu", lambda a, b: (b & ~sign) | (a & sign), scalar, scalar, scalar)
-
-
-def half_float(bits: Array, scalar: Scalar) -> Array:
-    """f16 or bf16 bits as f32."""
-    return bf16_to_f32(bits) if scalar.kind == "bf" else bits.view(np.float16).astype(np.float32)
-
-
-def float_half(value: Array, scalar: Scalar) -> Array:
-    """f32 to f16 or bf16 bits, to nearest even."""
-    return f32_to_bf16(value) if scalar.kind == "bf" else value.astype(np.float16).view(np.uint16)

@@ -248,6 +248,8 @@ def match(ctx: Context) -> Made:
     target = ctx.operands[0]
     p = -1
     if isinstance(target, Pair):
+        if mods[0] == "any":
+            raise ctx.fail("only match.all has a second destination")
         p = ctx.dst(target.second, PRED)
         target = target.first
     d, a = ctx.dst(target, B32), ctx.src(ctx.operands[1], scalar)
