@@ -12,6 +12,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 
+DEEPEST = (
+    32  # loops in loops; what lies deeper keeps the order of the text, since each level costs a walk over its edges
+)
+
+
 def weak_topological_order(successors: Sequence[Sequence[int]]) -> list[int]:
     """Position of each node; node 0 is the entry. Unreachable nodes come last.
 
@@ -19,22 +24,26 @@ def weak_topological_order(successors: Sequence[Sequence[int]]) -> list[int]:
     [0, 3, 4, 1, 2]
     """
     order: list[int] = []
-    work: list[tuple[frozenset[int], int | None]] = [(frozenset(range(len(successors))), None)]
+    work: list[tuple[frozenset[int], int | None, int]] = [(frozenset(range(len(successors))), None, 0)]
     while work:
-        nodes, head = work.pop()
+        nodes, head, depth = work.pop()
         if head is not None:
             order.append(head)
             nodes = nodes - {head}
+        if depth > DEEPEST:
+            order.extend(sorted(nodes))
+            continue
         graph = {n: [s for s in successors[n] if s in nodes] for n in sorted(nodes)}
         components = _components(graph)
         if len(components) == len(nodes):
             order.extend(component[0] for component in components)
             continue
         # Components that are loops are ordered later, in place: push in reverse.
-        pending: list[tuple[frozenset[int], int | None]] = []
+        pending: list[tuple[frozenset[int], int | None, int]] = []
         for component in components:
             members = frozenset(component)
-            pending.append((members, _head(members, successors) if len(members) > 1 else component[0]))
+            chosen = _head(members, successors) if len(members) > 1 else component[0]
+            pending.append((members, chosen, depth + 1))
         work.extend(reversed(pending))
     position = [0] * len(successors)
     for i, node in enumerate(order):

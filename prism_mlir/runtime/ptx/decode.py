@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import pairwise
 
 import numpy as np
 
@@ -17,6 +18,7 @@ from prism_mlir.runtime.ptx.state import WARP, Mask, State
 from prism_mlir.runtime.ptx.table import PRED, TABLE, Access, Context, Control, Layout, Run
 from prism_mlir.runtime.ptx.targets import shortfall
 
+MAX_TARGETS = 100_000  # of a kernel, those of its tables counted at each use; compilers emit a few hundred
 FAMILIES = _ops.__all__  # importing the package fills the table
 
 
@@ -75,13 +77,17 @@ def decode(program: Program, kernel: Kernel) -> Decoded:
     ctx = Context(program, kernel, layout)
     steps = tuple(_step(ctx, pc, instruction) for pc, instruction in enumerate(kernel.body))
     starts = _leaders(kernel, steps)
-    spans = list(zip(starts, [*starts[1:], len(steps)], strict=True))
+    spans = list(pairwise([*starts, len(steps)]))  # none where the kernel has no instructions
     index = {start: i for i, start in enumerate(starts)}
     labels = {name: index.get(pc, len(starts)) for name, pc in kernel.labels.items()}
+    edges = 0
     for step in steps:
         for target in step.control.targets if step.control else ():
             if target not in labels:
                 raise PtxSyntaxError(f"label '{target}' is not defined", step.site.location)
+            edges += 1
+        if edges > MAX_TARGETS:
+            raise PtxSyntaxError(f"more than {MAX_TARGETS} branch targets in one kernel", step.site.location)
     following = successors([steps[end - 1] for _, end in spans], labels)
     steps = _compose(steps, layout, starts, following)
     blocks = tuple(_block(steps[first:end], first) for first, end in spans)

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+LONGEST = 600  # characters of a message about the text
+
 
 @dataclass(frozen=True, slots=True)
 class Location:
@@ -36,6 +38,10 @@ class PtxError(Exception):
 
 class PtxSyntaxError(PtxError):
     """The text is not PTX, or uses a directive or an instruction that the machine does not know."""
+
+    def __init__(self, message: str, location: Location | None = None) -> None:
+        """A message that quotes something endless from the text is cut."""
+        super().__init__(message if len(message) <= LONGEST else f"{message[:LONGEST]} ...", location)
 
 
 class LaunchError(PtxError):

@@ -100,6 +100,8 @@ class Module:
                 raise PtxSyntaxError(f"cannot read the file: {problem.strerror}", Location(name, 1, 1)) from None
             except UnicodeDecodeError:
                 raise PtxSyntaxError("the file is not text; expected PTX", Location(name, 1, 1)) from None
+            except ValueError:  # no name that a file can have
+                raise PtxSyntaxError("neither PTX nor the name of a file", Location(ascii(name), 1, 1)) from None
         else:
             text = source
         return cls(parse(text, name or "<ptx>"))
