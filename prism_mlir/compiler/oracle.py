@@ -44,6 +44,7 @@ class Comparison:
     search:   proved graphs of the search
     brute:    proved graphs of brute force
     unproved: graphs that brute force cannot refute and nobody proves
+    proved:   proved graphs of both together
     lost:     proved graphs that only brute force finds
     extra:    proved graphs that only the search finds
     """
@@ -54,6 +55,7 @@ class Comparison:
     search: int
     brute: int
     unproved: int
+    proved: tuple[KernelGraph, ...]
     lost: tuple[KernelGraph, ...]
     extra: tuple[KernelGraph, ...]
 
@@ -95,6 +97,7 @@ class Oracle:
             sum(form in searched for form in proved),
             sum(form in brute for form in proved),
             sum(form not in proved for form in brute),
+            tuple(proved.values()),
             tuple(graph for form, graph in proved.items() if form not in searched),
             tuple(graph for form, graph in proved.items() if form not in brute),
         )
