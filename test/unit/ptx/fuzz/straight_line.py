@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from typing import Any
 
 import exact_floats as xf
 import numpy as np
 import numpy.typing as npt
 from operations import FORMAT, INTEGERS, REGISTER, WIDTH, Operation
 from ptx_harness import HEADER
+
+from prism_mlir.runtime.ptx import Checks, Module
 
 PLACES = "abck"
 ROW = 8 * len(PLACES) * len(WIDTH)
@@ -48,9 +51,13 @@ def interesting(rng: random.Random, pool: str) -> int:
     return rng.getrandbits(bits)
 
 
-def rows(rng: random.Random, count: int) -> npt.NDArray[np.uint64]:
-    """(count, places and pools) values."""
-    return np.array([[interesting(rng, pool) for _ in PLACES for pool in WIDTH] for _ in range(count)], dtype=np.uint64)
+def rows(rng: random.Random, count: int, pools: str = "".join(WIDTH), places: str = PLACES) -> npt.NDArray[np.uint64]:
+    """(count, places and pools) values; those of other pools and places are 0."""
+    table = np.zeros((count, ROW // 8), dtype=np.uint64)
+    for place in places:
+        for pool in pools:
+            table[:, offset(place, pool) // 8] = [interesting(rng, pool) for _ in range(count)]
+    return table
 
 
 def kernel_text(operations: Sequence[Operation]) -> str:
@@ -101,12 +108,34 @@ def expected(operations: Sequence[Operation], table: npt.NDArray[np.uint64]) -> 
     return out
 
 
-def canonical(bits: int, pool: str) -> int:
-    """``bits`` with every NaN of the pool's format made the same one."""
+def canonical(bits: npt.NDArray[np.uint64], pool: str) -> npt.NDArray[np.uint64]:
+    """Values of a pool with every NaN made the same one."""
     if pool not in FORMAT:
         return bits
-    form = FORMAT[pool]
-    if pool in "mn":
-        low, high = (form.nan if xf.is_nan(x, form) else x for x in (bits & 0xFFFF, bits >> 16))
-        return high << 16 | low
-    return form.nan if xf.is_nan(bits, form) else bits
+    form, mask = FORMAT[pool], np.uint64((1 << FORMAT[pool].bits) - 1)
+    result = bits & ~np.uint64((1 << WIDTH[pool]) - 1)
+    for shift in range(0, WIDTH[pool], form.bits):
+        part = bits >> np.uint64(shift) & mask
+        nan = part & np.uint64(form.top - 1) > np.uint64(form.infinity)
+        result |= np.where(nan, np.uint64(form.nan), part) << np.uint64(shift)
+    return result
+
+
+def mistakes(operations: Sequence[Operation], table: npt.NDArray[np.uint64], engines: Sequence[str]) -> Iterator[str]:
+    """Operations that do not compute what they mean on the rows of a table, a multiple of 32."""
+    want = expected(operations, table)
+    kernel = Module.load(kernel_text(operations)).kernel("k")
+    for engine in engines:
+        out = np.zeros((len(table), len(operations)), np.uint64)
+        shape: dict[str, Any] = {"grid": (len(table) // 32,), "block": (32,), "checks": Checks.none()}
+        result = kernel.run(**shape, args=[table, out], engine=engine)
+        if engine == "fast" and all(o.compiled for o in operations) and result.engine != "fast":
+            yield f"not compiled: {result.fallback_reason}"
+        for j, o in enumerate(operations):
+            wrong = np.flatnonzero(canonical(out[:, j], o.result) != canonical(want[:, j], o.result))
+            if wrong.size:
+                i = int(wrong[0])
+                sources = [
+                    hex(table[i, offset(place, pool) // 8]) for place, pool in zip(PLACES, o.sources, strict=False)
+                ]
+                yield f"{engine}: {o.text} of {sources} is {out[i, j]:#x}, not {want[i, j]:#x}"
