@@ -154,5 +154,21 @@ def _show(parts: Sequence[Partition]) -> str:
 
 
 def tile_shape(shape: Shape, parts: Sequence[Partition], sizes: MappingABC[str, int]) -> Shape:
-    """The tile's shape at concrete sizes; a ragged last tile counts as whole (sizes are rounded up)."""
-    return tuple(-(-n // prod(sizes[p] for p in part)) for n, part in zip(shape, parts, strict=True))
+    """The tile's shape at concrete sizes; a ragged last tile counts as whole."""
+    return tuple(part_size(n, prod(sizes[p] for p in part)) for n, part in zip(shape, parts, strict=True))
+
+
+GRANULE = 16
+"""Rows of a tensor-core tile, and twice the 16-bit elements of a 16-byte copy: unequal parts are rounded up to multiples of it."""
+
+
+def part_size(size: int, parts: int) -> int:
+    """Elements of a part of a dim: equal parts where it divides; else all but the last hold so many, and it holds the rest.
+
+    >>> part_size(1024, 8), part_size(1000, 8), part_size(7, 2)
+    (128, 128, 4)
+    """
+    even, rest = divmod(size, parts)
+    if not rest:
+        return even
+    return even + 1 if even + 1 <= GRANULE // 2 else -(-(even + 1) // GRANULE) * GRANULE

@@ -21,7 +21,8 @@ from math import gcd, prod
 from prism_mlir.graph.block import Load
 from prism_mlir.graph.footprint import ScheduleError, contiguous_dim
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
-from prism_mlir.graph.mapping import tile_partitions
+from prism_mlir.graph.mapping import GRANULE, part_size, tile_partitions
+from prism_mlir.graph.ops import Kind, Op
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule, ScheduledGraph
 from prism_mlir.tune.occupancy import (
@@ -40,6 +41,8 @@ from prism_mlir.tune.targets import Target
 WARPS = (1, 2, 4, 8, 16)
 STAGES = (1, 2, 3, 4)
 GRID_LIMITS = (2**31 - 1, 65535, 65535)  # CUDA programming guide, "technical specifications"
+GOOD_PART = 64  # a power of two in a dim, from which on its parts are equal
+RAGGED_PARTS = (16, 32, 64, 128, 256, 512, 1024)
 COPY_BYTES = 16  # what one thread moves with one cp.async
 MAX_ACCUMULATORS = 160  # registers all products may take of a thread's; more spill, as ptxas says
 MAX_SHAPES = 50_000  # combinations of sizes, over all graphs, up to which each is looked at
@@ -109,9 +112,10 @@ class ParameterSpace:
 class _Rules:
     """What the sizes of one graph-defined operator must obey.
 
-    divided:  dims that are cut into equal parts
+    divided:  dims that are cut
     copied:   contiguous dims of loads, with the bytes of an element
     products: the m, n and k dims of products on tensor cores
+    reshapes: whether some tile is reshaped, which must then be whole
     """
 
     node: CustomNode
@@ -119,6 +123,7 @@ class _Rules:
     divided: tuple[Cut, ...]
     copied: tuple[tuple[Cut, int], ...]
     products: tuple[tuple[Cut, Cut, Cut], ...]
+    reshapes: bool
 
 
 def _rules(graph: KernelGraph, node: CustomNode, program: Program | None) -> _Rules:
@@ -141,7 +146,8 @@ def _rules(graph: KernelGraph, node: CustomNode, program: Program | None) -> _Ru
             left, right = (cuts[v] for v in block.nodes[k].operands)
             products[left[-2], right[-1], left[-1]] = None
     divided = dict.fromkeys(cut for row in cuts for cut in row if cut[1])
-    return _Rules(node, strides, tuple(divided), tuple(copied), tuple(products))
+    reshapes = any(isinstance(n.op, Op) and n.op.kind is Kind.RESHAPE for n in block.nodes)
+    return _Rules(node, strides, tuple(divided), tuple(copied), tuple(products), reshapes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,9 +188,31 @@ def parameter_space(
                     cuts[p].append(size)
         for row in mapping.omap:
             single |= {p for p, dim in zip(node.block.grid, row, strict=True) if dim < 0}
-    sizes = tuple((p, (1,) if p in single or not cut else part_counts(gcd(*cut))) for p, cut in cuts.items())
+    sizes = tuple((p, (1,) if p in single or not cut else _counts(cut)) for p, cut in cuts.items())
     looped = any(n.block.loop is not None for n in graph.custom)
     return ParameterSpace(graph, sizes, warps, stages if looped else (1,), program)
+
+
+def _counts(sizes: Sequence[int]) -> tuple[int, ...]:
+    """Numbers of parts worth trying for dims that one parallel dim cuts."""
+    ragged = ragged_counts(sizes[0]) if len(set(sizes)) == 1 else ()
+    return tuple(sorted({*part_counts(gcd(*sizes)), *ragged}))
+
+
+def ragged_counts(size: int) -> tuple[int, ...]:
+    """Numbers of parts, the last of which holds less than the others, for a dim that has few powers of two in it.
+
+    >>> ragged_counts(1000), ragged_counts(4096)
+    ((2, 4, 8, 16, 32, 63), ())
+    """
+    if (size & -size) >= GOOD_PART or size <= GRANULE:
+        return ()
+    counts = {-(-size // tile) for tile in RAGGED_PARTS if tile < size}
+    return tuple(sorted(p for p in counts if not _has_empty_part(size, p)))
+
+
+def _has_empty_part(size: int, parts: int) -> bool:
+    return (parts - 1) * part_size(size, parts) >= size
 
 
 def part_counts(size: int) -> tuple[int, ...]:
@@ -209,8 +237,10 @@ def size_rejection(space: ParameterSpace, sizes: Sizes) -> str | None:
     """The first rule that sizes break whatever the warps, the stages and the target."""
     of = dict(sizes)
     for rules in space.rules:
-        if any(size % prod(of[p] for p in cut) for size, cut in rules.divided):
-            return "a tile is ragged"
+        for size, cut in rules.divided:
+            parts = prod(of[p] for p in cut)
+            if size % parts and (rules.reshapes or part_size(size, parts) < GRANULE or _has_empty_part(size, parts)):
+                return "a tile is ragged"
         if any(of[p] > limit for p, limit in zip(rules.node.block.grid, GRID_LIMITS, strict=False)):
             return "the grid is too large"
         if any(_granule(cut, of) * width % COPY_BYTES for cut, width in rules.copied):
@@ -223,7 +253,7 @@ def size_rejection(space: ParameterSpace, sizes: Sizes) -> str | None:
 def _granule(cut: Cut, of: MappingABC[str, int]) -> int:
     """Elements of a part of a dim; 0, a multiple of everything, where the dim stays whole and is padded instead."""
     parts = prod(of[p] for p in cut[1])
-    return 0 if parts == 1 else cut[0] // parts
+    return 0 if parts == 1 else part_size(cut[0], parts)
 
 
 def _fits_tensor_cores(dims: tuple[Cut, Cut, Cut], of: MappingABC[str, int]) -> bool:

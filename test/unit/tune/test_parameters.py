@@ -17,11 +17,18 @@ from prism_mlir.graph.examples import rms_norm, softmax_matmul_block
 from prism_mlir.graph.fields import Reals
 from prism_mlir.graph.footprint import shared_bytes
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, program_types
-from prism_mlir.graph.mapping import Mapping
+from prism_mlir.graph.mapping import Mapping, part_size
 from prism_mlir.graph.ops import MATMUL, MUL, sum_, unary
 from prism_mlir.graph.schedule import Schedule
 from prism_mlir.tune import parameters
-from prism_mlir.tune.parameters import enumerate_schedules, parameter_space, part_counts, rejection, sample
+from prism_mlir.tune.parameters import (
+    enumerate_schedules,
+    parameter_space,
+    part_counts,
+    ragged_counts,
+    rejection,
+    sample,
+)
 from prism_mlir.tune.targets import KIB, find_target
 
 A100 = find_target("sm_80")
@@ -38,6 +45,20 @@ def test_part_counts_are_the_divisors_with_a_power_of_two_on_either_side(size: i
 
     divisors = [d for d in range(1, size + 1) if size % d == 0]
     assert part_counts(size) == tuple(d for d in divisors if power(d) or power(size // d))
+
+
+def test_parts_that_cannot_be_equal_are_whole_tiles_but_for_the_last() -> None:
+    for size in (1, 7, 13, 100, 333, 1000, 1336, 4097):
+        for parts in range(1, min(size, 200) + 1):
+            part = part_size(size, parts)
+            assert part * parts >= size
+            assert part * parts == size or part <= 8 or part % 16 == 0
+            assert part - size / parts < 16
+        for parts in ragged_counts(size):
+            last = size - (parts - 1) * part_size(size, parts)
+            assert 0 < last <= part_size(size, parts)
+    assert ragged_counts(4096) == ragged_counts(64 * 3) == ragged_counts(16) == ()
+    assert 33 in ragged_counts(4097) and part_size(4097, 33) == 128
 
 
 def test_sizes_divide_every_dim_they_cut() -> None:
@@ -83,7 +104,9 @@ def test_symbolic_mappings_are_an_error() -> None:
     [
         ({"x": 4, "y": 1, "i": 4}, 1, 1, None),
         ({"x": 4, "y": 1, "i": 2}, 1, 3, "more stages than iterations"),
-        ({"x": 3, "y": 1, "i": 4}, 1, 1, "a tile is ragged"),
+        ({"x": 3, "y": 1, "i": 4}, 1, 1, None),  # 96, 96 and 64 columns
+        ({"x": 60, "y": 1, "i": 4}, 1, 1, "a tile is ragged"),  # parts of 5
+        ({"x": 15, "y": 1, "i": 4}, 1, 1, "a tile is ragged"),  # parts of 32: the first eight hold all
         ({"x": 64, "y": 1, "i": 4}, 1, 1, "rows shorter than a copy"),  # 256 / 64 = 4 halves, 8 bytes
         ({"x": 4, "y": 1, "i": 32}, 1, 1, "a product's tile is no multiple of 16 x 8 x 16"),  # k = 8
         ({"x": 4, "y": 8, "i": 4}, 1, 1, "a product's tile is no multiple of 16 x 8 x 16"),  # m = 4
