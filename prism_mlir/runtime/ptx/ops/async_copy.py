@@ -38,8 +38,7 @@ def cp(ctx: Context) -> Made:
 
 def _copy(ctx: Context) -> Made:
     mods = ctx.mods
-    spaces = tuple(m.split("::")[0] for m in mods[2:4])
-    if len(mods) < 4 or mods[1] not in ("ca", "cg") or spaces != ("shared", "global"):
+    if mods[1:2] not in (("ca",), ("cg",)) or mods[2:4] not in (("shared", "global"), ("shared::cta", "global")):
         raise ctx.unknown()
     if any(m not in _HINTS for m in mods[4:]):
         raise ctx.unknown()
@@ -62,6 +61,8 @@ def _copy(ctx: Context) -> Made:
             isinstance(last, Reg) and ctx.layout.scalars[ctx.register(last.name)].kind == "p"
         )
         if is_predicate:
+            if ctx.program.version < (7, 5):
+                raise ctx.fail("a predicate that ignores the source needs .version 7.5 or later")
             ignore, negated = ctx.predicate(last)
         else:
             size = ctx.src(last, SCALARS["u32"])

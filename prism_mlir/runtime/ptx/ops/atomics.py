@@ -25,6 +25,15 @@ from prism_mlir.runtime.ptx.table import Access, Context, Made, op
 from prism_mlir.runtime.ptx.types import Array, Scalar
 
 OPS = ("add", "exch", "cas", "min", "max", "inc", "dec", "and", "or", "xor")
+_TYPES = {
+    "add": ("u32", "s32", "u64", "f32", "f64"),
+    "exch": ("b32", "b64"),
+    "cas": ("b16", "b32", "b64"),
+    **dict.fromkeys(("min", "max"), ("u32", "s32", "u64", "s64")),
+    **dict.fromkeys(("inc", "dec"), ("u32",)),
+    **dict.fromkeys(("and", "or", "xor"), ("b32", "b64")),
+}
+_HALVES = ("f16", "f16x2", "bf16", "bf16x2")
 Combine = Callable[..., Array]
 
 
@@ -38,12 +47,16 @@ def atom(ctx: Context) -> Made:
         space = mods.pop(0).split("::")[0]
     hint = "L2::cache_hint" in mods
     mods = [m for m in mods if m != "L2::cache_hint"]
-    if len(orders) > 1:
+    scopes = [m for m in ctx.mods if m in SCOPES]
+    if len(orders) > 1 or len(scopes) > 1 or (ctx.instruction.opcode == "red" and Order.ACQUIRE in order):
         raise ctx.unknown()
     returns = ctx.instruction.opcode == "atom"
     if len(mods) != 2 or mods[0] not in OPS or (mods[0] in ("exch", "cas") and not returns):
         raise ctx.unknown()
     name, scalar = mods[0], ctx.scalar(mods[1])
+    halves = scalar.name in _HALVES
+    if scalar.name not in (*_TYPES[name], *(_HALVES if name == "add" else ())) or ("noftz" in ctx.mods) != halves:
+        raise ctx.unknown()
     combine = combination(ctx, name, scalar)
     sources = 2 if name == "cas" else 1
     count(ctx, hint, returns + 1 + sources)

@@ -68,6 +68,8 @@ def trap(ctx: Context) -> Made:
 def bar(ctx: Context) -> Made:
     mods = tuple(m for m in ctx.mods if m != "cta")
     aligned = ctx.instruction.opcode == "bar" or "aligned" in mods
+    if ctx.instruction.opcode == "bar" and "aligned" in mods:
+        raise ctx.unknown()
     mods = tuple(m for m in mods if m != "aligned")
     if mods == ("warp", "sync") and ctx.instruction.opcode == "bar":
         return _warp_sync(ctx)

@@ -28,9 +28,14 @@ STRONG = {
     "acq_rel": Order.STRONG | Order.ACQUIRE | Order.RELEASE,
 }
 SCOPES = ("cta", "cluster", "gpu", "sys")
-_CACHE = ("ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "weak", "L1::evict_last", "L1::evict_first", "L1::no_allocate",
-          "L1::evict_normal", "L1::evict_unchanged", "L2::64B", "L2::128B", "L2::256B", "L2::evict_last",
-          "L2::evict_first", "L2::evict_normal", "L2::cache_hint", "unified")  # fmt: skip
+_CACHE = {"ld": ("ca", "cg", "cs", "lu", "cv"), "st": ("cg", "cs", "wb", "wt"), "ldu": ()}
+_ORDERS = {"ld": ("weak", "volatile", "relaxed", "acquire", "mmio"), "st": ("weak", "volatile", "relaxed", "release", "mmio"),
+           "ldu": ()}  # fmt: skip
+_LEVEL_1 = tuple(
+    f"L1::{how}" for how in ("evict_last", "evict_first", "no_allocate", "evict_normal", "evict_unchanged")
+)
+_PREFETCH = ("L2::64B", "L2::128B", "L2::256B")
+_SUFFIXES = {"shared": ("cta", "cluster"), "param": ("entry",)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,29 +54,71 @@ class Form:
 
 
 def form(ctx: Context) -> Form:
-    """Take the modifiers of ld or st apart."""
+    """Take the modifiers of ld, ldu or st apart."""
     if not ctx.mods:
         raise ctx.unknown()
-    space, lanes, strong, hint = "", 1, Order.WEAK, False
-    order = "release" if ctx.instruction.opcode == "st" else "acquire"
+    opcode = ctx.instruction.opcode
+    spaces: list[str] = []
+    lanes: list[int] = []
+    others: list[str] = []
     for mod in ctx.mods[:-1]:
-        base = mod.split("::")[0]
-        if base in SPACES and (base == mod or mod.split("::")[1] in ("cta", "cluster", "entry")):
-            space = base
+        base, _, suffix = mod.partition("::")
+        if base in SPACES and (not suffix or suffix in _SUFFIXES.get(base, ())):
+            spaces.append(base)
         elif mod in ("v2", "v4", "v8"):
-            lanes = int(mod[1:])
-        elif mod in ("volatile", "relaxed", "mmio", order):
-            strong = STRONG[mod]
-        elif mod == "L2::cache_hint":
-            hint = True
-        elif mod not in _CACHE and mod not in SCOPES:
-            raise ctx.unknown()
+            lanes.append(int(mod[1:]))
+        else:
+            others.append(mod)
     scalar = ctx.scalar(ctx.mods[-1])
-    if scalar.kind in ("p", "tf"):
+    if len(spaces) > 1 or len(lanes) > 1 or not _is_memory_type(scalar) or (opcode == "ldu" and 8 in lanes):
         raise ctx.unknown()
-    if scalar.bytes * lanes > 16:
-        raise ctx.fail(f"accesses of {scalar.bytes * lanes} bytes are not supported (16 at most)")
-    return Form(space, scalar, lanes, strong, hint)
+    f = Form(
+        "".join(spaces),
+        scalar,
+        lanes[0] if lanes else 1,
+        _order(ctx, opcode, "".join(spaces), others),
+        "L2::cache_hint" in others,
+    )
+    if f.width > 16:
+        raise ctx.fail(f"accesses of {f.width} bytes are not supported (16 at most)")
+    return f
+
+
+def _is_memory_type(scalar: Scalar) -> bool:
+    return scalar.kind in ("b", "u", "s") or scalar.name in ("f32", "f64")
+
+
+def _order(ctx: Context, opcode: str, space: str, mods: list[str]) -> Order:
+    """How strong the access is; ``mods`` are all modifiers but space, vector and type, checked to go together."""
+    groups = {
+        "order": _ORDERS[opcode],
+        "scope": SCOPES,
+        "cache": (*_CACHE[opcode], *(("nc",) if opcode == "ld" else ())),
+        "level1": _LEVEL_1 if opcode != "ldu" else (),
+        "prefetch": _PREFETCH if opcode == "ld" else (),
+        "hint": ("L2::cache_hint",) if opcode != "ldu" else (),
+    }
+    found = {name: [m for m in mods if m in members] for name, members in groups.items()}
+    if sum(map(len, found.values())) != len(mods) or len(set(mods)) < len(mods):
+        raise ctx.unknown()
+    orders, cache = found["order"], found["cache"]
+    if orders == ["mmio", "relaxed"]:
+        orders = ["relaxed"] if space in ("global", "") and found["scope"] == ["sys"] else ["mmio"]
+    order = orders[0] if orders else "weak"
+    everywhere = space in ("", "global")
+    wrong = (
+        any(len(found[name]) > 1 for name in ("scope", "level1", "prefetch"))
+        or len(orders) > 1
+        or order == "mmio"
+        or len(found["scope"]) != (order in ("relaxed", "acquire", "release"))
+        or (order != "weak" and (cache or space in ("local", "const", "param")))
+        or len([m for m in cache if m != "nc"]) > 1
+        or ("nc" in cache and space != "global")
+        or (not everywhere and (found["level1"] or found["prefetch"] or found["hint"] or opcode == "ldu"))
+    )
+    if wrong:
+        raise ctx.unknown()
+    return STRONG.get(order, Order.WEAK)
 
 
 def count(ctx: Context, hint: bool, *allowed: int) -> None:

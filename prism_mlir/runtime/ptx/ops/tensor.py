@@ -99,11 +99,11 @@ def mma(ctx: Context) -> Made:
     ):
         raise ctx.unknown()
     ctx.count(4)
-    if shape == "m8n8k4":
+    if shape == "m8n8k4" and "satfinite" not in ctx.mods:
         return _double_mma(ctx, (d_type, c_type))
     a_el, b_el = _ELEMENTS[a_type], _ELEMENTS[b_type]
     allowed = ("s32",) if a_type in ("s8", "u8") else (("f16", "f32") if a_type == "f16" else ("f32",))
-    if d_type not in allowed or c_type not in allowed:
+    if d_type not in allowed or c_type != d_type or ("satfinite" in ctx.mods and d_type != "s32"):
         raise ctx.unknown()
     b_regs = int(shape.split("k")[1]) * a_el.bits // 128
     ops = ctx.operands
