@@ -153,6 +153,14 @@ class Survey:
     line: ir.Value | None
     inside: tuple[ir.Value, ...]
 
+    def offsets(self, x: Build, f: Frame) -> ir.Value:
+        """Where the offsets in the state space lie, four bytes a lane."""
+        place = x.alloca(128)
+        start = x.splat(x.b.trunc(x.b.add(f.low, f.shift), I32), 8)
+        for c, eight in enumerate(self.inside):
+            x.store(x.b.add(eight, start), place, 32 * c, 32)
+        return place
+
 
 def survey(m: Module, x: Build, at: ir.Value, f: Frame, width: int, lanes: int = 32, line: bool = False) -> Survey:
     """Look at the addresses of the first ``lanes`` lanes, eight at a time."""
@@ -162,8 +170,8 @@ def survey(m: Module, x: Build, at: ir.Value, f: Frame, width: int, lanes: int =
     low, room = x.splat(f.low, 8), b.trunc(b.select(b.icmp_signed("<", f.room, limit), f.room, limit), I32)
     wide = [b.sub(x.load(at, 64 * c, eight, 32), low) for c in range(lanes // 8)]
     inside = [b.trunc(w, ints) for w in wide]
-    all_wide, all_low = _together(x, wide), _together(x, inside)
-    rest = _together(x, [b.sub(x.splat(room, 8), v) for v in inside])
+    all_wide, all_low = x.all_bits(wide), x.all_bits(inside)
+    rest = x.all_bits([b.sub(x.splat(room, 8), v) for v in inside])
     far = x.some_bit(b.and_(all_wide, same(I64, -(1 << 31), 8)))
     unusual = b.or_(far, x.some_bit(b.icmp_signed("<", rest, same(I32, 0, 8))))
     if m.options.alignment and width > 1:
@@ -175,16 +183,8 @@ def survey(m: Module, x: Build, at: ir.Value, f: Frame, width: int, lanes: int =
         first = b.extract_element(inside[0], i32(0))
         steps = [ir.Constant(ints, [i32(width * (8 * c + i)) for i in range(8)]) for c in range(lanes // 8)]
         apart = [b.xor(v, b.add(x.splat(first, 8), s)) for v, s in zip(inside, steps, strict=True)]
-        in_line = b.not_(x.some_bit(_together(x, apart)))
+        in_line = b.not_(x.some_bit(x.all_bits(apart)))
     return Survey(unusual, in_line, tuple(inside))
-
-
-def _together(x: Build, vectors: list[ir.Value]) -> ir.Value:
-    """All bits that are set in any of some vectors."""
-    total = vectors[0]
-    for v in vectors[1:]:
-        total = x.b.or_(total, v)
-    return total
 
 
 def by_window(m: Module, x: Build, which: Callable[[str], ir.Function]) -> None:
@@ -280,24 +280,30 @@ class _Write:
         inside = x.block("inside")
         b.cbranch(unusual, otherwise, inside)
         b.position_at_end(inside)
-        checked = None
         if self.races:
-            start = x.splat(b.trunc(b.add(f.low, f.shift), I32), 8)
-            checked = rows.access(m, x, [b.add(v, start) for v in s.inside], move.width, move.kind)
+            self._check_races(f, s, otherwise)
         if s.line is not None:
             with b.if_then(s.line):
-                self._line(f, checked)
-        self._scattered(f, checked)
+                self._line(f)
+        self._scattered(f)
 
-    def _line(self, f: Frame, checked: ir.Value | None) -> None:
-        """The lanes' elements lie side by side. ``checked``: the race check has been done."""
+    def _check_races(self, f: Frame, s: Survey, otherwise: ir.Block) -> None:
+        """Stores that do not lie in rows may meet in one place, and go lane by lane."""
+        x, b = self.x, self.x.b
+        checked = b.call(rows.check(self.m, self.move.kind, self.move.width), [x.ctx, s.offsets(x, f), self.pc])
+        if self.move.storing:
+            simple = x.block("simple")
+            b.cbranch(b.icmp_unsigned("==", checked, i32(rows.SCATTERED)), otherwise, simple)
+            b.position_at_end(simple)
+        else:
+            self._leave_if_failed()
+
+    def _line(self, f: Frame) -> None:
+        """The lanes' elements lie side by side."""
         x, b, size = self.x, self.x.b, self.move.size
         first = x.load(self.at, 0, I64, 8)
         if self.crosses and f.entry is not None:
             shadow.global_line(x, f.entry, b.add(first, f.shift), size, self.move.storing, self.pc)
-        if checked is not None:
-            with b.if_then(b.not_(checked)):
-                self._check_races(f, self.move.kind)
         host = b.add(first, f.host)
         whole = ir.VectorType(I8, 32 * size)
         if self.move.storing:
@@ -306,19 +312,6 @@ class _Write:
             x.store(x.load(host, 0, whole), self.registers[0], 0, 32)
         b.ret_void()
 
-    def _check_races(self, f: Frame, kind: str) -> None:
-        """``kind``: as for ``shared_access``, or ``check`` for stores that are recorded later."""
-        m, x, b, width = self.m, self.x, self.x.b, self.move.width
-        stamps = Stamps(x)
-        with self._every_lane(4) as lanes:
-            for lane, a in lanes:
-                offset = b.add(a, f.shift)
-                if kind == "check":
-                    shadow.check_write(m, x, stamps, lane, offset, width, self.pc)
-                else:
-                    shadow.shared_access(m, x, stamps, lane, offset, width, kind, self.pc)
-        self._leave_if_failed()
-
     def _leave_if_failed(self) -> None:
         with self.x.b.if_then(self.x.b.icmp_unsigned("!=", self.x.field(Field.STATUS), i64(0)), likely=False):
             self.x.b.ret_void()
@@ -326,22 +319,15 @@ class _Write:
     def _every_lane(self, step: int) -> Lanes:
         return Lanes(self.x, self.at, step)
 
-    def _scattered(self, f: Frame, checked: ir.Value | None) -> None:
+    def _scattered(self, f: Frame) -> None:
         x, b, move = self.x, self.x.b, self.move
         if self.crosses and f.entry is not None:
             with self._every_lane(1) as lanes:
                 for _, a in lanes:
                     shadow.global_lane(x, f.entry, b.add(a, f.shift), move.width, move.kind, self.pc)
-        if checked is not None:
-            with b.if_then(b.not_(checked)):
-                self._check_races(f, "check" if move.storing else "read")
         with self._every_lane(max(4, move.count)) as lanes:
             for group in range(0, len(lanes), move.count):
                 self._group(f, lanes[group : group + move.count])
-        if checked is not None and move.storing:
-            with b.if_then(checked):
-                b.ret_void()
-            self._same(f)
         b.ret_void()
 
     def _group(self, f: Frame, lanes: list[tuple[ir.Value, ir.Value]]) -> None:
@@ -356,17 +342,6 @@ class _Write:
         else:
             for column, value in zip(columns, x.transpose([x.load(p, 0, row) for p in places]), strict=True):
                 x.store(value, column, 0, min(4, move.size))
-
-    def _same(self, f: Frame) -> None:
-        """Record the stores. Lanes that stored where another one did must have stored the same."""
-        x, b = self.x, self.x.b
-        stamps = Stamps(x)
-        lost = x.alloca(64)
-        x.store(i32(0), lost, 0, 4)
-        with self._every_lane(1) as lanes:
-            for lane, a in lanes:
-                self._stamp(stamps, lane, b.add(a, f.shift), lost)
-        self._compare(x.load(lost, 0, I32, 4), lambda lane: b.add(x.load(self.at, b.shl(lane, i64(3)), I64, 8), f.host))
 
     def _stamp(self, stamps: Stamps, lane: ir.Value, offset: ir.Value, lost: ir.Value) -> None:
         x, b = self.x, self.x.b
@@ -453,17 +428,26 @@ class LanePlace:
 
 
 def lane_place(
-    m: Module, x: Build, space: str, address: ir.Value, lane: ir.Value, width: int, pc: ir.Value, storing: bool
+    m: Module,
+    x: Build,
+    space: str,
+    address: ir.Value,
+    lane: ir.Value,
+    width: int,
+    pc: ir.Value,
+    storing: bool,
+    leave: Callable[[], None] | None = None,
 ) -> LanePlace:
-    """Check one lane's access; returns from the function when it fails."""
+    """Check one lane's access; ``leave`` returns from the function when it fails."""
     b = x.b
+    leave = leave or b.ret_void
     if m.options.alignment and width > 1:
         odd = b.icmp_unsigned("!=", b.and_(address, i64(width - 1)), i64(0))
-        x.fail_if(odd, Status.ALIGNMENT, pc, b.ret_void)
+        x.fail_if(odd, Status.ALIGNMENT, pc, leave)
     if space in ("shared", "local"):
         found = b.call(m.function(f"variable.{space}", FIND, _find_variable(space)), [x.ctx, address, i64(width)])
         nowhere = b.icmp_unsigned("==", found, x.pointer(Field.DUMMY))
-        x.fail_if(nowhere, Status.BOUNDS, pc, b.ret_void)
+        x.fail_if(nowhere, Status.BOUNDS, pc, leave)
         base = x.field(Field.SHARED if space == "shared" else Field.LOCAL)
         if space == "local":
             thread = b.add(b.shl(x.field(Field.WARP), i64(5)), lane)
@@ -473,7 +457,7 @@ def lane_place(
     bad = b.icmp_unsigned("==", entry, x.pointer(Field.DUMMY))
     if storing:
         bad = b.or_(bad, b.icmp_unsigned("==", x.load(entry, 8 * Entry.WRITABLE, I64, 8), i64(0)))
-    x.fail_if(bad, Status.BOUNDS, pc, b.ret_void)
+    x.fail_if(bad, Status.BOUNDS, pc, leave)
     offset = b.sub(address, x.load(entry, 8 * Entry.BASE, I64, 8))
     return LanePlace(b.add(x.load(entry, 8 * Entry.HOST, I64, 8), offset), offset, entry)
 

@@ -49,8 +49,7 @@ class ConstantVector(ir.Constant):  # type: ignore[misc]
     """One constant in every lane, written short."""
 
     def __init__(self, one: ir.Constant, lanes: int) -> None:
-        super().__init__(ir.VectorType(one.type, lanes), ir.Undefined)
-        self.one = one
+        self.type, self.constant, self.one = ir.VectorType(one.type, lanes), ir.Undefined, one
 
     def _to_string(self) -> str:
         return f"{self.type} {self._get_reference()}"

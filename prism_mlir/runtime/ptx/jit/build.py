@@ -115,6 +115,19 @@ class Build:
             word = self.call(f"llvm.vector.reduce.or.v{count}i{element.width}", element, vector)
         return self.b.icmp_unsigned("!=", word, ir.Constant(word.type, 0))
 
+    def mix(self, yes: ir.Value, no: ir.Value, choice: list[bool]) -> ir.Value:
+        """Integers of two vectors. (LLVM makes a masked store of a selection that goes back to where one side came from, and some
+        CPUs take long for those.)"""
+        masks = [ir.Constant(yes.type, [-1 if c == which else 0 for c in choice]) for which in (True, False)]
+        return self.b.or_(self.b.and_(yes, masks[0]), self.b.and_(no, masks[1]))
+
+    def all_bits(self, vectors: list[ir.Value]) -> ir.Value:
+        """The bits that are set in any of some vectors."""
+        total = vectors[0]
+        for v in vectors[1:]:
+            total = self.b.or_(total, v)
+        return total
+
     def call(self, name: str, result: ir.Type, *xs: ir.Value) -> ir.Value:
         have = self.b.module.globals.get(name)
         if have is None:

@@ -87,7 +87,8 @@ def _copy(m: Module, x: Build, width: int) -> None:
         x.store(offsets[c], slot, SLOT_OFFSETS + 32 * c, 32)
         x.store(from_survey.inside[c], slot, SLOT_SOURCES + 32 * c, 32)
     if m.options.race:
-        _claim_all(m, x, width, slot, offsets, there)
+        checked = b.call(rows.check(m, "claim", width), [x.ctx, x.at(slot, SLOT_OFFSETS), pc])
+        x.store(checked, slot, SLOT_ROWS, 4)
     _record(m, x, width, slot, here)
     b.ret_void()
     b.position_at_end(unusual)
@@ -116,30 +117,12 @@ def _record(m: Module, x: Build, width: int, slot: ir.Value, here: Frame) -> Non
     x.store(b.add(here.low, here.host), slot, SLOT_BASE, 8)
     for lane in range(0, 32, 64 // width):
         place = b.inttoptr(b.add(x.load(source, 8 * lane, I64, 8), here.host), PTR)
-        x.call("llvm.prefetch.p0", VOID, place, i32(0), i32(2), i32(1))
+        x.call("llvm.prefetch.p0", VOID, place, i32(0), i32(3), i32(1))
     if m.options.cross_block and here.entry is not None:
         with b.if_then(b.icmp_unsigned("!=", x.load(here.entry, 8 * Entry.WRITERS, I64, 8), i64(0))):  # noqa: SIM117
             with Lanes(x, source, 1) as lanes:
                 for _, a in lanes:
                     shadow.global_lane(x, here.entry, b.add(a, here.shift), width, "read", pc)
-
-
-def _claim_all(m: Module, x: Build, width: int, slot: ir.Value, offsets: list[ir.Value], there: Frame) -> None:
-    """The race check of the destinations of all lanes."""
-    b = x.b
-    target, pc = x.function.args[1], x.function.args[7]
-    checked = rows.access(m, x, offsets, width, "write")
-    x.store(b.zext(checked, I32), slot, SLOT_ROWS, 4)
-    with b.if_then(b.not_(checked)):
-        stamps = Stamps(x)
-        with Lanes(x, target, 1) as lanes:
-            for lane, a in lanes:
-                _claim(m, x, stamps, lane, b.add(a, there.shift), width, pc)
-
-
-def _claim(m: Module, x: Build, stamps: Stamps, lane: ir.Value, offset: ir.Value, width: int, pc: ir.Value) -> None:
-    """Check the destination as a store; two lanes of a warp must not have one."""
-    shadow.shared_access(m, x, stamps, lane, offset, width, "write", pc)
 
 
 def _record_lanes(m: Module, x: Build, width: int, slot: ir.Value) -> None:
@@ -160,7 +143,7 @@ def _record_lanes(m: Module, x: Build, width: int, slot: ir.Value) -> None:
         x.store(b.trunc(place.offset, I32), x.at(slot, SLOT_OFFSETS), four, 4)
         x.store(b.trunc(sixteen, I32), x.at(slot, SLOT_SOURCES), four, 4)
         if stamps is not None:
-            _claim(m, x, stamps, lane, place.offset, width, pc)
+            shadow.shared_access(m, x, stamps, lane, place.offset, width, "write", pc)
         with b.if_then(b.trunc(b.lshr(valid, b.trunc(lane, I32)), ir.IntType(1))):
             taken = lane_place(m, x, "global", b.add(x.load(source, eight, I64, 8), off), lane, width, pc, False)
             if m.options.cross_block and taken.entry is not None:
@@ -223,10 +206,10 @@ def _land_one(m: Module, x: Build, slot: ir.Value, width: int) -> None:
 def _record_landing(m: Module, x: Build, slot: ir.Value, bits: ir.Value, width: int) -> None:
     b = x.b
     stamps = Stamps(x)
-    simple = b.icmp_unsigned("!=", x.load(slot, SLOT_ROWS, I32, 4), i32(0))
-    with b.if_else(simple) as (together, apart):
+    order = x.load(slot, SLOT_ROWS, I32, 4)
+    with b.if_else(b.icmp_unsigned("!=", order, i32(rows.SCATTERED))) as (together, apart):
         with together:
-            rows.stamp(m, x, stamps, x.at(slot, SLOT_OFFSETS), width)
+            rows.stamp(m, x, stamps, x.at(slot, SLOT_OFFSETS), order, width)
         with apart, x.each_lane(bits) as lane:
             to = b.zext(x.load(x.at(slot, SLOT_OFFSETS), b.shl(lane, i64(2)), I32, 4), I64)
             shadow.stamp_write(m, x, stamps, lane, to, width)

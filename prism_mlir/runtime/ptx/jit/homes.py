@@ -73,33 +73,32 @@ def homes(
                 near |= bit_set(step.reads)
             for slot in step.writes:
                 conflicts[slot] |= near
-    for slot in range(count):  # both ways
-        for other in members(conflicts[slot]):
-            conflicts[other] |= 1 << slot
     return _colour(decoded, conflicts, uniform, first)
 
 
 def _colour(
     decoded: Decoded, conflicts: Sequence[int], uniform: frozenset[int], first: int
 ) -> tuple[dict[int, int], int]:
-    """The first home of the right size in which no conflicting slot lives."""
+    """The first home of the right size in which no conflicting slot lives. ``conflicts``: for each slot, those that are alive
+    where it is written."""
     places: dict[int, int] = {}
-    taken: dict[int, list[tuple[int, int]]] = {}  # by size: place, slots that live there
+    taken: dict[int, list[tuple[int, int, int]]] = {}  # by size: place, slots that live there, slots in their way
     size = first
     used = bit_set(s for block in decoded.blocks for step in block.steps for s in (*step.writes, *step.reads))
     used &= ~bit_set(c.slot for c in decoded.layout.constants.values())
     for slot in members(used):
         bits = decoded.layout.scalars[slot].bits
         need = 8 if slot in uniform else 4 if bits == 1 else 4 * bits
-        rows = taken.setdefault(need, [])
-        for i, (place, residents) in enumerate(rows):
-            if not residents & conflicts[slot]:
-                rows[i] = place, residents | 1 << slot
+        same_size = taken.setdefault(need, [])
+        for i, (place, residents, others) in enumerate(same_size):
+            if not residents & conflicts[slot] and not others >> slot & 1:
+                same_size[i] = place, residents | 1 << slot, others | conflicts[slot]
                 places[slot] = place
                 break
         else:
-            size = -(-size // max(8, min(need, 64))) * max(8, min(need, 64))
-            rows.append((size, 1 << slot))
+            align = max(8, min(need, 64))
+            size = -(-size // align) * align
+            same_size.append((size, 1 << slot, conflicts[slot]))
             places[slot] = size
             size += need
     return places, -(-size // 64) * 64

@@ -111,8 +111,8 @@ REASONS = {
     Status.TABLE: "a branch index is past the end of its table",
 }
 
-# A queued copy: group (8 bytes), mask and width (4 each), host address that the sources are relative to (8), whether the
-# destinations lie in rows (4), 32 offsets in shared memory (4 each), 32 distances of sources (4 each, signed).
+# A queued copy: group (8 bytes), mask and width (4 each), host address that the sources are relative to (8), how the
+# destinations follow one another (4), 32 offsets in shared memory (4 each), 32 distances of sources (4 each, signed).
 SLOT_GROUP, SLOT_MASK, SLOT_WIDTH, SLOT_BASE, SLOT_ROWS = 0, 8, 12, 16, 24
 SLOT_OFFSETS = 64
 SLOT_SOURCES = SLOT_OFFSETS + 128

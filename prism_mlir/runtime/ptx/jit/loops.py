@@ -68,8 +68,11 @@ class Loop:
             return
         place = self._at(base, dtype.itemsize)
         align = self._align(dtype)
-        if lanes is not None:
-            vector = b.select(self.mask(lanes), vector, b.load(place, typ=vector.type, align=align))
+        if (
+            lanes is not None
+        ):  # without a selection, of which LLVM would make a masked store, which some CPUs take long for
+            old = b.load(place, typ=vector.type, align=align)
+            vector = b.xor(old, b.and_(b.xor(old, vector), b.sext(self.mask(lanes), vector.type)))
         b.store(vector, place, align=align)
 
     def _align(self, dtype: np.dtype[Any]) -> int:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from llvmlite import ir
 
-from prism_mlir.runtime.ptx.jit import rows, shadow
-from prism_mlir.runtime.ptx.jit.access import Frame, Lanes, Survey, access_type, frame, lane_place, survey, tag
+from prism_mlir.runtime.ptx.jit import rows
+from prism_mlir.runtime.ptx.jit.access import access_type, frame, lane_place, survey, tag
 from prism_mlir.runtime.ptx.jit.build import I16, I32, I64, PTR, VOID, Build, i32, i64
 from prism_mlir.runtime.ptx.jit.layout import Field
 from prism_mlir.runtime.ptx.jit.library import Module
-from prism_mlir.runtime.ptx.jit.shadow import Stamps
 
 HALVES = ir.VectorType(I16, 8)
+CHECK = ir.FunctionType(I64, [PTR, PTR, I64, I32, I32])  # context, addresses, offset, lanes, program counter
 MOVE = ir.FunctionType(VOID, [PTR, PTR, PTR])
 
 
@@ -43,38 +43,35 @@ def _movmatrix(m: Module, x: Build) -> None:
 
 
 def _rows(m: Module, x: Build, count: int, trans: bool, storing: bool) -> None:
-    b, lanes = x.b, 8 * count
+    b = x.b
     _, at, offset, bits, pc, *registers = x.function.args
     with b.if_then(b.icmp_unsigned("==", bits, i32(0))):
         b.ret_void()
-    f = frame(m, x, "shared", x.load(at, 0, I64, 8), offset, 16)
-    s = survey(m, x, at, f, 16, lanes)
-    with b.if_then(s.unusual, likely=False), x.each_lane(bits) as lane:  # perhaps in several variables
-        a = b.add(x.load(at, b.shl(lane, i64(3)), I64, 8), offset)
-        lane_place(m, x, "shared", a, lane, 16, pc, storing)
-    if m.options.race:
-        _check_races(m, x, f, s, lanes, "write" if storing else "read")
+    kind = "claim" if storing else "read"
+    check = m.function(f"rows.{kind}.x{count}{tag(m)}", CHECK, lambda m, x: _check(m, x, 8 * count, kind))
+    host = b.call(check, [x.ctx, at, offset, bits, pc])
+    with b.if_then(b.icmp_unsigned("!=", x.field(Field.STATUS), i64(0)), likely=False):
+        b.ret_void()
     for i, register in enumerate(registers):
-        places = [x.at(b.add(x.load(at, 8 * (8 * i + r), I64, 8), f.host), 0) for r in range(8)]
+        places = [x.at(b.add(x.load(at, 8 * (8 * i + r), I64, 8), host), 0) for r in range(8)]
         mine = [x.at(register, 16 * r) for r in range(8)]
         sources, targets = (mine, places) if storing else (places, mine)
-        rows = [x.load(p, 0, HALVES, 2) for p in sources]
-        for p, row in zip(targets, x.transpose(rows) if trans else rows, strict=True):
+        rows_ = [x.load(p, 0, HALVES, 2) for p in sources]
+        for p, row in zip(targets, x.transpose(rows_) if trans else rows_, strict=True):
             x.store(row, p, 0, 2)
     b.ret_void()
 
 
-def _check_races(m: Module, x: Build, f: Frame, s: Survey, lanes: int, kind: str) -> None:
+def _check(m: Module, x: Build, lanes: int, kind: str) -> None:
+    """Check the rows of all matrices; returns what to add to an address for the host's."""
     b = x.b
-    _, at, offset, _, pc, *_ = x.function.args
-    start = x.splat(b.trunc(b.add(f.low, f.shift), I32), 8)
-    # Where the survey finds something unusual its offsets are not right, but then there are several variables, in none of
-    # which they are.
-    checked = rows.access(m, x, [b.add(v, start) for v in s.inside], 16, kind)
-    with b.if_then(b.not_(checked)):
-        stamps = Stamps(x)
-        with Lanes(x, at, 4, lanes) as each:
-            for lane, a in each:
-                shadow.shared_access(m, x, stamps, lane, b.add(a, offset), 16, kind, pc)
-        with b.if_then(b.icmp_unsigned("!=", x.field(Field.STATUS), i64(0)), likely=False):
-            b.ret_void()
+    _, at, offset, bits, pc = x.function.args
+    f = frame(m, x, "shared", x.load(at, 0, I64, 8), offset, 16)
+    s = survey(m, x, at, f, 16, lanes)
+    with b.if_then(s.unusual, likely=False), x.each_lane(bits) as lane:  # perhaps in several variables
+        a = b.add(x.load(at, b.shl(lane, i64(3)), I64, 8), offset)
+        lane_place(m, x, "shared", a, lane, 16, pc, kind == "claim", lambda: b.ret(f.host))
+    if m.options.race:
+        # Offsets are right modulo 2**32, whatever the survey says.
+        b.call(rows.check(m, kind, 16, lanes), [x.ctx, s.offsets(x, f), pc])
+    b.ret(f.host)

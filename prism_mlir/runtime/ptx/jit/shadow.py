@@ -87,8 +87,7 @@ def _put(x: Build, place: ir.Value, old: ir.Value, stamp: ir.Value, reader: bool
         one = x.b.extract_element(stamp, i32(1)) if isinstance(stamp.type, ir.VectorType) else stamp
         x.store(one, place, 4 if reader else 0, 4)
         return
-    choice = ir.Constant(ir.VectorType(I1, n), [ir.Constant(I1, int(i % 2 == reader)) for i in range(n)])
-    x.store(x.b.select(choice, x.splat(stamp, n), old), place, 0, 8)
+    x.store(x.mix(x.splat(stamp, n), old, [i % 2 == reader for i in range(n)]), place, 0, 8)
 
 
 def _fresh(x: Build, stamps: Stamps, pairs: ir.Value) -> ir.Value:
@@ -106,21 +105,36 @@ def _read_again(
 ) -> None:
     """Read cells that others have read, or that somebody has written, since the last barrier."""
     b, n = x.b, old.type.count
-
-    def words(value: int) -> ir.Constant:
-        return same(I32, value, n)
-
     fresh = b.icmp_unsigned(">=", old, x.splat(stamps.floor, n))
-    writers = ir.Constant(fresh.type, [ir.Constant(I1, int(i % 2 == 0)) for i in range(n)])
-    with b.if_then(x.some_bit(b.and_(fresh, writers)), likely=False):
+    if n == 2:
+        written = b.extract_element(fresh, i32(0))
+    else:
+        writers = ir.Constant(fresh.type, [ir.Constant(I1, int(i % 2 == 0)) for i in range(n)])
+        written = x.some_bit(b.and_(fresh, writers))
+    with b.if_then(written, likely=False):
         function = m.function("read.cell", CELL, _read)
         for c in range(n // 2):
             b.call(function, [x.ctx, x.at(place, 8 * c), mine, pc])
-    differs = b.and_(b.xor(old, x.splat(mine, n)), words(THREAD))
+    if n == 2:
+        x.store(reader_stamp(x, b.extract_element(old, i32(1)), mine, stamps.floor), place, 4, 4)
+    else:
+        new = reader_stamp(x, old, x.splat(mine, n), x.splat(stamps.floor, n))
+        x.store(x.mix(new, old, [i % 2 == 1 for i in range(n)]), place, 0, 8)
+
+
+def reader_stamp(x: Build, old: ir.Value, mine: ir.Value, floor: ir.Value) -> ir.Value:
+    """The stamp of a reader, with what it has to say of earlier ones; of numbers or vectors."""
+    b = x.b
+    vector = isinstance(old.type, ir.VectorType)
+
+    def words(value: int) -> ir.Constant:
+        return same(I32, value, old.type.count) if vector else i32(value)
+
+    differs = b.and_(b.xor(old, mine), words(THREAD))
     flag = b.select(b.icmp_unsigned("<", differs, words(32)), words(PAIR), words(MANY))
     flag = b.select(b.icmp_unsigned("==", differs, words(0)), words(0), flag)
     flag = b.or_(flag, b.and_(old, words(PAIR | MANY)))
-    _put(x, place, old, b.or_(x.splat(mine, n), b.select(fresh, flag, words(0))), True)
+    return b.or_(mine, b.select(b.icmp_unsigned(">=", old, floor), flag, words(0)))
 
 
 def stamp_write(m: Module, x: Build, stamps: Stamps, lane: ir.Value, offset: ir.Value, width: int) -> list[ir.Value]:
