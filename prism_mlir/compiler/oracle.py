@@ -117,7 +117,7 @@ class Oracle:
         return self._refuter.refute_alone(graph, dim) is None
 
     def _brute_force(self, graphs: Exhaustive) -> Graphs:
-        """As the search does, it goes on to loads outside the loop where no graph with a loop was found."""
+        """As the search does, it goes on to loads outside the loop where no graph with a loop was found, or few graphs."""
         found = Graphs()
         for stage, outside in load_stages(self.limits, len(self.program.inputs)):
             for graph in _all_graphs(graphs, stage, outside):
@@ -125,7 +125,8 @@ class Oracle:
                 form = normal_form(graph)
                 if form not in found and self._refuter.refute(graph) is None:
                     found[form] = graph
-            if any(node.block.loop is not None for graph in found.values() for node in graph.custom):
+            looped = any(node.block.loop is not None for graph in found.values() for node in graph.custom)
+            if self.limits.suffice(looped, len(found)):
                 break
         return found
 

@@ -159,7 +159,7 @@ def tile_shape(shape: Shape, parts: Sequence[Partition], sizes: MappingABC[str, 
 
 
 GRANULE = 16
-"""Rows of a tensor-core tile, and twice the 16-bit elements of a 16-byte copy: unequal parts are rounded up to multiples of it."""
+"""Rows of a tensor-core tile, and the 16-bit elements of two 16-byte copies: unequal parts are rounded up to multiples of it."""
 
 
 def part_size(size: int, parts: int) -> int:

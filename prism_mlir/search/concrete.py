@@ -160,7 +160,8 @@ def search_concrete(
                 funnel.count("mappings with a loop", funnel.counts["mappings"] - before)
             if not funnel.complete:
                 return
-        if funnel.counts["mappings with a loop"] or not funnel.complete:
+        enough = limits.suffice(funnel.counts["mappings with a loop"] > 0, funnel.counts["mappings"])
+        if enough or not funnel.complete:
             return
 
 

@@ -382,7 +382,7 @@ def _load_set_key(loads: tuple[Load, ...]) -> tuple[int, int, list[tuple[str, ..
 
 
 def load_stages(limits: SearchLimits, inputs: int) -> Iterator[tuple[SearchLimits, int | None]]:
-    """The stages of a search, as limits and ``outside`` of a generator; it ends with the first that finds a graph with a loop.
+    """The stages of a search, as limits and ``outside`` of a generator; it ends as soon as ``limits.suffice``.
 
     Graphs that load everything inside the loop, or have no loop; then one load outside the loop beside those inside, two, and
     so on. With ``limits.invariant_loads`` all of this is one stage.

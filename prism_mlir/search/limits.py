@@ -22,7 +22,9 @@ class SearchLimits:
     candidates: graphs with concrete mappings
     seconds:    wall clock, read by the caller's clock; ``None`` for no limit
     invariant_loads: also search graphs with loads outside the loop, from the start; without it they are searched only when
-                     no graph with a loop is found (they are needed where a tensor is used after the loop, such as a residual)
+                     no graph with a loop is found (they are needed where a tensor is used after the loop, such as a residual),
+                     or few graphs
+    few:        a search that found fewer graphs of one kernel goes on to loads outside the loop
     """
 
     operators: int = 11
@@ -36,6 +38,11 @@ class SearchLimits:
     candidates: int = 100_000
     seconds: float | None = None
     invariant_loads: bool = False
+    few: int = 10
+
+    def suffice(self, looped: bool, graphs: int) -> bool:
+        """Whether what was found so far is enough. looped: whether some graph has a loop."""
+        return looped and graphs >= self.few
 
 
 @dataclass

@@ -31,8 +31,8 @@ def search(
     clock:  a monotonic clock in seconds, for ``limits.seconds``
     pool:   processes that search parts; graphs, order and counts are the same with any number of them, or none
 
-    Where no graph with a loop is found that loads everything inside it, structures with loads outside are searched as well, few
-    of them first (``generate.load_stages``).
+    Where no graph with a loop is found that loads everything inside it, or few graphs are, structures with loads outside are
+    searched as well, few of them first (``generate.load_stages``).
     """
     if limits.seconds is not None and clock is not None:
         funnel = TimedFunnel(funnel, clock, clock() + limits.seconds, f"time limit of {limits.seconds:g} s")
@@ -54,7 +54,8 @@ def _single_kernels(task: Task, limits: SearchLimits, funnel: Funnel, pool: Pool
     for own, outside in load_stages(limits, len(task.program.inputs)):
         stage = Stage(own, outside)
         yield from walk_of(task, stage, funnel, pool).results(use_of(task, stage))
-        if funnel.counts["mappings with a loop"] or not funnel.complete:
+        enough = limits.suffice(funnel.counts["mappings with a loop"] > 0, funnel.counts["mappings"])
+        if enough or not funnel.complete:
             return
 
 

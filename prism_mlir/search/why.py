@@ -160,7 +160,8 @@ class _Follower:
         loads = tuple(n.op for n in found.nodes if isinstance(n.op, Load))
         if loads in generator._load_sets() and loads not in early:
             outside = [self.program.inputs[op.source].name for op in loads if op.invariant]
-            self.late = f"loads {', '.join(outside)} outside the loop: searched only when no graph with a loop is found"
+            when = "searched only when few graphs, or none with a loop, are found"
+            self.late = f"loads {', '.join(outside)} outside the loop: {when}"
         expected = tuple(found.outputs[v - len(self.graph.inputs)] for v in self.graph.outputs)
         (custom,) = self._follow_block(generator, found, "", expected).custom
         _check_outputs(custom.block, expected, found, "")

@@ -226,3 +226,14 @@ def test_output_does_not_depend_on_the_hash_seed() -> None:
         for seed in ("1", "2")
     }
     assert len(outputs) == 1
+
+
+def test_few_graphs_are_not_enough() -> None:
+    """Of a gated product the search finds 8 graphs that load all in the loop or have none, so it goes on to loads outside."""
+    program = swiglu(8, 64, 64)
+    all_inside, _ = run(program, SearchLimits(few=0))
+    found, _ = run(program, SearchLimits())
+    assert len(all_inside) == 8
+    assert found[:8] == all_inside and len(found) >= 12
+    outside = [[n.op for n in next(g.custom).block.nodes if isinstance(n.op, Load)] for g in found[8:]]
+    assert all(len({load.invariant for load in loads}) == 2 for loads in outside)
