@@ -13,6 +13,7 @@ Rules, per warp and instruction (names as in the Nsight Compute Kernel Profiling
   n ^ 2, two registers come back at once, so that groups are twice as large (NVIDIA developer forum, threads 77228 and 359822).
 - ``ldmatrix`` and ``stmatrix`` take one wavefront for the eight 16-byte rows of each 8 × 8 matrix, more where rows that differ
   fall into the same four banks (PTX ISA, "ldmatrix"; forum thread 278716).
+- ``wmma.load`` and ``wmma.store``, whose layout PTX leaves open, are taken for one request of 128 bytes a wavefront.
 - Lanes of a shared-memory atomic that name one word take turns, as different words of a bank do.
 """
 
@@ -110,6 +111,31 @@ class Counters:
             self.shared_wavefronts += _passes(at.reshape(-1, 8) >> 4, BANKS // 4)
             self.shared_wavefronts_ideal += at.shape[0] // 8
             self.shared_requests += at.shape[0] // (8 * count)
+
+    def whole(self, space: str, width: int, table: Array, storing: bool) -> None:
+        """wmma.load and wmma.store: each row of ``table`` is the addresses of one matrix, which a warp moves in an order of its
+        own: one request, without conflicts in shared memory.
+        """
+        shared = (
+            table[:, 0] // WINDOW == SHARED_WINDOW // WINDOW
+            if not space
+            else np.full(table.shape[0], space == "shared")
+        )
+        inside, size = int(shared.sum()), width * table.shape[1]
+        outside = table.shape[0] - inside
+        if storing:
+            self.shared_store_bytes += inside * size
+            self.global_store_bytes += outside * size
+        else:
+            self.shared_load_bytes += inside * size
+            self.global_load_bytes += outside * size
+        if self.detailed:
+            waves = inside * -(-size // (4 * BANKS))
+            self.shared_requests += inside
+            self.shared_wavefronts += waves
+            self.shared_wavefronts_ideal += waves
+            self.global_requests += outside
+            self.global_sectors += int(_fresh(np.sort(table[~shared] // SECTOR, axis=1)).sum())
 
     def mma(self, warps: int, flops: int) -> None:
         self.mma_count += warps

@@ -47,6 +47,8 @@ REQUIREMENTS: tuple[Requirement, ...] = (
     _row("mma", "m16n8k8", 75, (6, 5)),
     _row("mma", "m16n8k16|m16n8k4|m16n8k32|m8n8k4|bf16|tf32", 80, (7, 0)),
     _row("redux", "", 80, (7, 0)),
+    _row("wmma", "s8|u8|s32", 72, (6, 3)),
+    _row("wmma", "bf16|tf32|f64|m16n16k8", 80, (7, 0)),
     _row("elect", "", 90, (8, 0)),
     _row("fma abs neg cvt ex2 tanh", "bf16|bf16x2|tf32", 80, (7, 0)),
     _row("min max", "bf16|bf16x2|f16|f16x2|NaN|xorsign", 80, (7, 0)),

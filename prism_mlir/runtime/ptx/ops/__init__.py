@@ -19,6 +19,7 @@ from prism_mlir.runtime.ptx.ops import (
     special_math,
     tensor,
     warp,
+    wmma,
 )
 
 __all__ = [
@@ -38,4 +39,5 @@ __all__ = [
     "special_math",
     "tensor",
     "warp",
+    "wmma",
 ]

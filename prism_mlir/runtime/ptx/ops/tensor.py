@@ -39,7 +39,7 @@ class Element:
     accumulate: type[np.float32] | type[np.int32] | type[np.float64]
 
 
-_ELEMENTS: dict[str, Element] = {
+ELEMENTS: dict[str, Element] = {
     "f16": Element(16, lambda x: _HALF_TABLE.take(x.view(np.uint16), mode="wrap"), np.float32),
     "bf16": Element(16, lambda x: bf16_to_f32(x.view(np.uint16)), np.float32),
     "tf32": Element(32, lambda x: (x & np.uint32(0xFFFFE000)).view(np.float32), np.float32),
@@ -101,7 +101,7 @@ def mma(ctx: Context) -> Made:
     ctx.count(4)
     if shape == "m8n8k4" and "satfinite" not in ctx.mods:
         return _double_mma(ctx, (d_type, c_type))
-    a_el, b_el = _ELEMENTS[a_type], _ELEMENTS[b_type]
+    a_el, b_el = ELEMENTS[a_type], ELEMENTS[b_type]
     allowed = ("s32",) if a_type in ("s8", "u8") else (("f16", "f32") if a_type == "f16" else ("f32",))
     if d_type not in allowed or c_type != d_type or ("satfinite" in ctx.mods and d_type != "s32"):
         raise ctx.unknown()
