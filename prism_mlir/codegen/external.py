@@ -73,22 +73,42 @@ def ptxas_check(ptx: str, target: str) -> PtxasReport | None:
 
     Raises :class:`CodegenError` with ptxas's first error if it rejects the text.
     """
+    assembled = _assemble(ptx, target)
+    return None if assembled is None else parse_ptxas_log(assembled[0])
+
+
+def ptxas_cubin(ptx: str, target: str) -> bytes | None:
+    """Machine code of ``ptx`` for ``target`` (an ELF file, CUDA's cubin); None where ptxas is missing.
+
+    Raises :class:`CodegenError` with ptxas's first error if it rejects the text.
+    """
+    assembled = _assemble(ptx, target)
+    if assembled is None:
+        return None
+    if not assembled[1]:
+        raise CodegenError("ptxas wrote no machine code")
+    return assembled[1]
+
+
+def _assemble(ptx: str, target: str) -> tuple[str, bytes] | None:
+    """What ``ptxas -v`` prints and writes, or None where it is missing."""
     ptxas = find_tool("ptxas")
     if ptxas is None:
         return None
     with tempfile.TemporaryDirectory() as folder:
-        source = Path(folder) / "kernel.ptx"
+        source, cubin = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
         source.write_text(ptx)
-        command = [str(ptxas), "-v", f"-arch={target}", "-o", str(Path(folder) / "kernel.cubin"), str(source)]
+        command = [str(ptxas), "-v", f"-arch={target}", "-o", str(cubin), str(source)]
         try:
             done = subprocess.run(command, capture_output=True, text=True, timeout=_TIMEOUT, check=False)
         except (OSError, subprocess.TimeoutExpired) as error:
             raise CodegenError(f"ptxas did not run: {error}") from None
         log = (done.stdout + done.stderr).replace(str(source), source.name)
+        code = cubin.read_bytes() if cubin.exists() else b""
     if done.returncode != 0:
         lines = [line for line in log.splitlines() if "error" in line.lower() or "fatal" in line.lower()]
         raise CodegenError(f"ptxas rejects the PTX: {(lines or log.splitlines() or ['no message'])[0]}")
-    return parse_ptxas_log(log)
+    return log, code
 
 
 def parse_ptxas_log(log: str) -> PtxasReport:

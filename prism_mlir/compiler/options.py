@@ -3,8 +3,27 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import StrEnum
 
 from prism_mlir.search.limits import SearchLimits
+
+
+class HostSignature(StrEnum):
+    """What the function with the launches takes and returns.
+
+    TENSOR: what the source function does; arguments and results lie in memory of the host, and are copied
+    MEMREF: buffers in memory of the device, the results as last arguments; nothing is copied
+    """
+
+    TENSOR = "tensor"
+    MEMREF = "memref"
+
+
+class WorkspacePlace(StrEnum):
+    """Who provides the buffers that kernels pass on: the function with the launches, or its caller as further arguments."""
+
+    ALLOC = "alloc"
+    ARGUMENT = "argument"
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,6 +40,7 @@ class CompileOptions:
     profile:  let a GPU decide between the best few schedules
     jobs:     processes to search and prove with; what is found is the same for any number
     keep_partial: after Ctrl-C in the search, go on with what was proved so far
+    host, workspace: of the function with the launches, see ``host_module``
     """
 
     target: str = "sm_80"
@@ -33,3 +53,5 @@ class CompileOptions:
     profile: bool = False
     jobs: int = 1
     keep_partial: bool = False
+    host: HostSignature = HostSignature.TENSOR
+    workspace: WorkspacePlace = WorkspacePlace.ALLOC

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
+from prism_mlir.codegen.external import ptxas_cubin
 from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
 from prism_mlir.compiler.discover import Discovery
 from prism_mlir.compiler.execute import Emulator
+from prism_mlir.compiler.host_module import KernelBinary, check_host, host_module
 from prism_mlir.compiler.input_sets import ArgumentType, input_sets
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.parts import BuiltProgram, build_program, join_launches
@@ -29,6 +31,7 @@ class Compilation:
     """Everything a compilation did.
 
     launch:  all kernels in order
+    host:    text of the source module with launches in the function's place
     seconds: wall clock of each step, in order
     """
 
@@ -37,6 +40,7 @@ class Compilation:
     options: CompileOptions
     built: BuiltProgram
     launch: LaunchInfo
+    host: str
     accuracy: tuple[Accuracy, ...]
     seconds: tuple[tuple[str, float], ...]
 
@@ -70,16 +74,30 @@ def compile_file(
     progress("reading")
     upstream = read_file(path)
     program = import_module(upstream, options.function)
+    written = read_file(path, normalise=False)
+    check_host(written, options)
     clock.step("import")
     built = build_program(program, options, Location(str(path), 1, 1), prepare, progress)
     launch = join_launches(program, built.parts)
+    host = host_module(written, launch, kernel_binaries(built), options)
     clock.step("search, proof, choice and code")
     accuracy: tuple[Accuracy, ...] = ()
     if options.check:
         stored = {v for cut in built.cuts for v in cut.values}
         accuracy = check(upstream, program, Emulator(launch, built.ptx), options, progress, stored)
     clock.step("check")
-    return Compilation(str(path), program, options, built, launch, accuracy, clock.steps)
+    return Compilation(str(path), program, options, built, launch, host, accuracy, clock.steps)
+
+
+def kernel_binaries(built: BuiltProgram) -> dict[str, KernelBinary]:
+    """PTX file -> PTX and, where ptxas is found, machine code."""
+    found = {}
+    for part in built.parts:
+        kernel = part.selection.kernel
+        arch = kernel.result.target
+        binary = KernelBinary(kernel.ptx, arch, kernel.result.ptx_version, ptxas_cubin(kernel.ptx, arch))
+        found[kernel.launch.kernels[0].ptx] = binary
+    return found
 
 
 def check(

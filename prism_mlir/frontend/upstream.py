@@ -289,6 +289,15 @@ def _reject_foreign_regions(function: Any, result: UpstreamModule) -> None:
                     )
 
 
+def string_literal(text: str) -> str:
+    """``text`` as a string literal of MLIR, quotes included.
+
+    >>> print(string_literal('a"b'))
+    "a\\22b"
+    """
+    return f'"{_escape(text)}"'
+
+
 def _escape(text: str) -> str:
     """``text`` inside a string literal, spelt as upstream prints it."""
     plain = range(0x20, 0x7F)

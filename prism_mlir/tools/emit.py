@@ -1,4 +1,4 @@
-"""Write what a compilation made: PTX, launch description, final IR and report, all of it or nothing."""
+"""Write what a compilation made: PTX, launch description, final IR, host code and report, all of it or nothing."""
 
 from __future__ import annotations
 
@@ -35,6 +35,7 @@ def render(done: Compilation) -> dict[str, str]:
         **done.built.ptx,
         "launch.json": _json(done.launch.to_dict()),
         f"{file_name(done.program.name)}.mlir": final_module(done),
+        f"{file_name(done.program.name)}.host.mlir": done.host,
         "report.json": _json(report(done)),
     }
 
@@ -122,7 +123,7 @@ def versions() -> dict[str, str]:
 def write_all(folder: Path, files: dict[str, str]) -> None:
     """Write files into a folder, made if needed; they appear only after all of them were written.
 
-    A new folder appears with all its files at once. In a folder that is there, each file is replaced at once, one after the other.
+    A new folder appears with all its files at once. In a folder that is there, each file is replaced at once, one by one.
     Raises :class:`InputError` where the folder cannot be written; then nothing in it has changed.
     """
     folder = folder.resolve()

@@ -12,6 +12,7 @@ import typer
 from rich.console import Console
 
 from prism_mlir import __version__
+from prism_mlir.compiler.options import CompileOptions, HostSignature, WorkspacePlace
 from prism_mlir.graph.errors import InputError, PrismError
 from prism_mlir.tools import prism_explain, prism_ptx, prism_verify, search_options
 
@@ -50,9 +51,7 @@ def _main(
 @app.command("compile")
 def compile_command(
     source: Annotated[Path, typer.Argument(help="MLIR file with a function of linalg operations on tensors.")],
-    output: Annotated[
-        Path, typer.Option("-o", "--output", help="Folder for PTX, launch.json, final .mlir, report.json.")
-    ],
+    output: Annotated[Path, typer.Option("-o", "--output", help="Folder for PTX, launch.json, .mlir, report.json.")],
     target: Annotated[str, typer.Option(help="Chip: sm_80, sm_86, sm_90, ...")] = "sm_80",
     function: Annotated[str | None, typer.Option(help="Which function, where the module has several.")] = None,
     limit: search_options.Limit = None,
@@ -71,6 +70,15 @@ def compile_command(
     samples: Annotated[int, typer.Option(min=1, help="Schedules to rank, drawn over all proved graphs.")] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     check: Annotated[bool, typer.Option(help="Run the emitted code on the PTX machine and compare it.")] = True,
+    host: Annotated[
+        HostSignature,
+        typer.Option(
+            help="Host function: the source's tensors, copied, or memrefs in device memory with results last."
+        ),
+    ] = HostSignature.TENSOR,
+    workspace: Annotated[
+        WorkspacePlace, typer.Option(help="Buffers between kernels: the host function allocates them, or takes them.")
+    ] = WorkspacePlace.ALLOC,
     profile: Annotated[bool, typer.Option("--profile", help="Let a GPU time the best few schedules.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -81,7 +89,6 @@ def compile_command(
     Example: prism compile examples/rms_norm.mlir -o out --limit operators=9
     """
     check_source(source)
-    from prism_mlir.compiler.options import CompileOptions
     from prism_mlir.compiler.pipeline import compile_file
     from prism_mlir.tools.emit import render, write_all
     from prism_mlir.tools.summary import print_summary
@@ -107,6 +114,8 @@ def compile_command(
         profile=profile,
         jobs=jobs,
         keep_partial=keep_partial,
+        host=host,
+        workspace=workspace,
     )
     prepare = gpu_timer() if profile else None
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)

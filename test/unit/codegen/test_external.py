@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from prism_mlir.codegen import external
-from prism_mlir.codegen.external import PtxasReport, find_tool, parse_ptxas_log, ptxas_check, require_tool
+from prism_mlir.codegen.external import PtxasReport, find_tool, parse_ptxas_log, ptxas_check, ptxas_cubin, require_tool
 from prism_mlir.graph.errors import CodegenError, MissingToolError
 
 LOG = """ptxas info    : 0 bytes gmem
@@ -57,6 +57,7 @@ def test_wheel_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_without_ptxas_there_is_no_report(nothing: None) -> None:
     assert find_tool("ptxas") is None
     assert ptxas_check("", "sm_80") is None
+    assert ptxas_cubin("", "sm_80") is None
     with pytest.raises(MissingToolError, match="error: ptxas was not found, install the `cuda` extra"):
         require_tool("ptxas")
 
@@ -77,6 +78,15 @@ def test_report_and_rejection(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -
     fake(tmp_path, "ptxas", 'echo "ptxas $5, line 3; error : Arguments mismatch" >&2; exit 255')
     with pytest.raises(CodegenError, match=r"ptxas rejects the PTX: ptxas kernel\.ptx, line 3; error : Arguments"):
         ptxas_check("text", "sm_86")
+
+
+def test_machine_code_is_what_ptxas_writes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    fake(tmp_path, "ptxas", '[ "$3" = "-o" ] && printf "\\177ELF\\377\\000\\001" > "$4"')
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert ptxas_cubin("text", "sm_86") == b"\x7fELF\xff\x00\x01"
+    fake(tmp_path, "ptxas", "exit 0")
+    with pytest.raises(CodegenError, match="ptxas wrote no machine code"):
+        ptxas_cubin("text", "sm_86")
 
 
 @pytest.mark.skipif(find_tool("ptxas") is None, reason="ptxas not found (install the cuda extra)")

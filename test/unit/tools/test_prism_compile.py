@@ -50,7 +50,13 @@ def compiled(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_the_files_are_there(compiled: Path) -> None:
-    assert sorted(p.name for p in compiled.iterdir()) == ["launch.json", "report.json", "scaled.mlir", "scaled.ptx"]
+    assert sorted(p.name for p in compiled.iterdir()) == [
+        "launch.json",
+        "report.json",
+        "scaled.host.mlir",
+        "scaled.mlir",
+        "scaled.ptx",
+    ]
 
 
 def test_the_written_files_alone_suffice_to_run_the_kernel(compiled: Path) -> None:
@@ -104,7 +110,7 @@ def test_the_final_ir_reads_back(compiled: Path, capsys: pytest.CaptureFixture[s
 def test_same_input_same_bytes(source: Path, compiled: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
     assert main(["compile", str(source), "-o", str(again), "-q"]) == 0
-    for name in ("scaled.ptx", "launch.json", "scaled.mlir"):
+    for name in ("scaled.ptx", "launch.json", "scaled.mlir", "scaled.host.mlir"):
         assert (again / name).read_bytes() == (compiled / name).read_bytes(), name
     first, second = (json.loads((d / "report.json").read_text()) for d in (compiled, again))
     del first["seconds"], second["seconds"]
@@ -248,7 +254,7 @@ def test_a_strange_function_name_stays_inside_the_folder(name: str, tmp_path: Pa
     source, out = small(inside, name=name), tmp_path / "out"
     assert main(["compile", str(source), "-o", str(out), "-q", "--no-check"]) == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "out"]
-    assert len(list(out.iterdir())) == 4
+    assert len(list(out.iterdir())) == 5
     assert all(len(p.name) < 120 and p.name.isascii() for p in out.iterdir())
 
 
