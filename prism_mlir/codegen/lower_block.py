@@ -15,7 +15,14 @@ from prism_mlir.codegen.layout import spread_of
 from prism_mlir.codegen.matmul import check_registers, multiply
 from prism_mlir.codegen.operands import spill, write_operand
 from prism_mlir.codegen.pipeline import TileCopy, commit, issue_copy, plan_copy, wait
-from prism_mlir.codegen.reduction import RowReduction, add_partials, finish_partials, reduce_tile, start_partials
+from prism_mlir.codegen.reduction import (
+    RowReduction,
+    add_partials,
+    finish_partials,
+    raise_maximum,
+    reduce_tile,
+    start_partials,
+)
 from prism_mlir.codegen.running import advance_maximum, rescaled_registers, start_maximum
 from prism_mlir.codegen.save import save
 from prism_mlir.graph.block import Accum, Load, Stage
@@ -186,8 +193,10 @@ class BlockLowering:
     def _reduction(self, node: int) -> None:
         state = self.state
         reduction = RowReduction.of(state, node)
-        accum = state.placement.fused.get(node)
-        if accum is None:
+        accum, running = state.placement.fused.get(node), state.placement.rising.get(node)
+        if running is not None:
+            raise_maximum(state, reduction, running)
+        elif accum is None:
             reduce_tile(state, reduction)
         else:
             self.carried[accum] = add_partials(state, reduction, self.carried[accum], accum)

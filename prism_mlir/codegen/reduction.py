@@ -13,7 +13,7 @@ from math import prod
 from prism_mlir.codegen.builder import Bool, Int
 from prism_mlir.codegen.kernel_state import KernelState
 from prism_mlir.codegen.layout import Pack
-from prism_mlir.codegen.running import factor_reads, rescaled
+from prism_mlir.codegen.running import advanced_buffers, factor_reads, rescaled, take_in
 from prism_mlir.codegen.tile_values import Evaluator, shared_reads
 from prism_mlir.graph.ops import Op
 
@@ -96,6 +96,21 @@ def reduce_tile(state: KernelState, reduction: RowReduction) -> None:
         return []
 
     state.b.loop(reduction.each_warp, one, unroll=_UNROLLED_ROWS)
+
+
+def raise_maximum(state: KernelState, reduction: RowReduction, running: int) -> None:
+    """Reduce a tile, and let the results raise a running maximum: the lane that would store a result does so."""
+    state.touch(shared_reads(state, reduction.operand, False), advanced_buffers(running))
+    tag, b = state.new_site(), state.b
+
+    def one(r: Int, _: list[str]) -> list[str]:
+        value = _join(state, reduction, _stride(state, reduction, r, state.math.neutral(reduction.monoid), tag))
+        row, exists = _row(state, reduction, r)
+        chosen = b.both(b.equal(state.threads.lane, 0), exists)
+        b.when(chosen, lambda: take_in(state, running, b.unflatten(row, reduction.kept), [value], tag))
+        return []
+
+    b.loop(reduction.each_warp, one, unroll=_UNROLLED_ROWS)
 
 
 def _row(state: KernelState, reduction: RowReduction, r: Int) -> tuple[Int, Bool]:

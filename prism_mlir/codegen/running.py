@@ -33,18 +33,30 @@ def start_maximum(state: KernelState, node: int) -> None:
 def advance_maximum(state: KernelState, node: int) -> None:
     """Take this iteration's tile in, and leave ``exp(old - new)`` for the accumulators."""
     (operand,) = state.block.nodes[node].operands
-    buffer, factor, tag = state.buffer(node), state.buffer(node, "factor"), state.new_site()
-    state.touch(shared_reads(state, operand, False), {buffer.key, factor.key})
+    if operand in state.placement.rising:
+        return  # the reduction has done so
+    tag = state.new_site()
+    state.touch(shared_reads(state, operand, False), advanced_buffers(node))
 
     def one(pack: Pack) -> None:
-        old = state.load(buffer, pack.coordinates, pack.width, tag)
-        came = Evaluator(state, tag, pack).values(operand)
-        new = [state.math.combine("max", x, y) for x, y in zip(old, came, strict=True)]
-        state.store(buffer, pack.coordinates, new)
-        behind = [state.b.pure(f"arith.subf {x}, {y} : f32") for x, y in zip(old, new, strict=True)]
-        state.store(factor, pack.coordinates, [state.math.unary(_EXP, x) for x in behind])
+        take_in(state, node, pack.coordinates, Evaluator(state, tag, pack).values(operand), tag)
 
     _deal(state, node).each(state.b, state.threads, one)
+
+
+def advanced_buffers(node: int) -> set[tuple[int, str]]:
+    """What advancing a maximum writes."""
+    return {(node, "value"), (node, "factor")}
+
+
+def take_in(state: KernelState, node: int, coordinates: Sequence[Int], came: Sequence[str], tag: str) -> None:
+    """Let neighbouring values along the last dim raise the maximum. One thread does so for each element, always the same."""
+    buffer = state.buffer(node)
+    old = state.load(buffer, coordinates, len(came), tag)
+    new = [state.math.combine("max", x, y) for x, y in zip(old, came, strict=True)]
+    state.store(buffer, coordinates, new)
+    behind = [state.b.pure(f"arith.subf {x}, {y} : f32") for x, y in zip(old, new, strict=True)]
+    state.store(state.buffer(node, "factor"), coordinates, [state.math.unary(_EXP, x) for x in behind])
 
 
 def degree_of(state: KernelState, accum: int) -> int:

@@ -163,6 +163,7 @@ class Placement:
     held:      nodes whose tile is in registers, with the product whose distribution it has
     spilled:   nodes of ``held`` that are written to shared memory as well
     fused:     reductions and products that only feed an accumulator, with that accumulator
+    rising:    reductions that only feed a running maximum, with that maximum
     operands:  for (matmul node, operand position), the key of the buffer it reads
     buffers:   shared memory
     """
@@ -174,6 +175,7 @@ class Placement:
     held: MappingABC[int, Product]
     spilled: frozenset[int]
     fused: MappingABC[int, int]
+    rising: MappingABC[int, int]
     operands: MappingABC[tuple[int, int], tuple[int, str]]
     buffers: tuple[Buffer, ...]
 
@@ -295,6 +297,7 @@ class _Placer:
         self.tiles = tuple(tile_shape(s, p, self.sizes) for s, p in zip(block.shapes, self.parts, strict=True))
         self._check_operators()
         self.fused = dict(self._fused())
+        self.rising = dict(self._rising())
         self.products = {k: self._product(k) for k, n in enumerate(block.nodes) if is_matmul(n.op)}
         sites = list(self._sites())
         self._spread(sites)
@@ -309,6 +312,7 @@ class _Placer:
             self.held,
             frozenset(self.spilled),
             self.fused,
+            self.rising,
             dict(self._operand_keys()),
             buffers,
         )
@@ -348,6 +352,12 @@ class _Placer:
                 same = accum.monoid == node.op.spec.monoid
                 if same and prod(self.tiles[k]) <= _MAX_FUSED_ROWS:
                     yield k, users[0]
+
+    def _rising(self) -> Iterator[tuple[int, int]]:
+        for k, node in enumerate(self.block.nodes):
+            users = self._users(k)
+            if is_reduction(node.op) and len(users) == 1 and self.block.nodes[users[0]].op == RUNNING_MAX:
+                yield k, users[0]
 
     def _product(self, node: int) -> Product:
         a, b = self.block.nodes[node].operands
@@ -392,7 +402,7 @@ class _Placer:
                 for v in node.operands:
                     copied = not self.operand_in_place(v, self.products[k])
                     yield Site(v, self._phase(v), "operand") if copied else Site(v, self._phase(k), "read")
-            elif is_reduction(node.op) or node.op == RUNNING_MAX:
+            elif is_reduction(node.op) or (node.op == RUNNING_MAX and node.operands[0] not in self.rising):
                 yield Site(node.operands[0], self._phase(k), "reduce")
             elif isinstance(node.op, Accum) and node.operands[0] not in self.fused:
                 yield Site(node.operands[0], Phase.LOOP, "accum" if node.op.monoid == "sum" else "reduce")
@@ -456,7 +466,7 @@ class _Placer:
                 yield Buffer(k, "value", DType.F32, layout, 1, Phase.BEFORE, Phase.LOOP)
                 yield Buffer(k, "factor", DType.F32, layout, 1, Phase.LOOP, Phase.LOOP)
                 continue
-            reduction = is_reduction(node.op) and k not in self.fused
+            reduction = is_reduction(node.op) and k not in self.fused and k not in self.rising
             accumulated = isinstance(node.op, Accum) and k not in self.held
             if not (reduction or accumulated or k in self.spilled):
                 continue

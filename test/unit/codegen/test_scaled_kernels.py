@@ -21,8 +21,9 @@ from prism_mlir.compiler.execute import Emulator
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.examples import attention, build_program, qk_attention
 from prism_mlir.graph.fields import Reals
+from prism_mlir.graph.footprint import place
 from prism_mlir.graph.kernel import KernelGraph
-from prism_mlir.graph.ops import ADD, DIV, MATMUL, sum_, unary
+from prism_mlir.graph.ops import ADD, DIV, MATMUL, RUNNING_MAX, sum_, unary
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.scaled_tiles import with_scaled_tiles
 from prism_mlir.graph.schedule import Schedule
@@ -119,3 +120,18 @@ def test_results_in_f32() -> None:
     (got,) = Emulator(compiled.launch, {compiled.launch.kernels[0].ptx: compiled.ptx})(inputs)
     assert bound.max() < 2.0**-11  # what rounding a 1 to f16 may cost: f16 would not do
     assert (np.abs(got - exact) <= bound).all()
+
+
+def test_the_reduction_itself_raises_the_maximum() -> None:
+    """What a row's maximum is in one iteration is never stored: no buffer, and no barrier, between it and the running maximum."""
+    _, graphs = graphs_of("grouped")
+    graph = next(g for g in graphs if next(g.custom).block.loop)
+    node = next(graph.custom)
+    assert node.mapping is not None
+    placement = place(node.block, node.mapping, dict.fromkeys(graph.parallel_dims, 2), 2)
+    (running,) = (k for k, n in enumerate(node.block.nodes) if n.op == RUNNING_MAX)
+    (reduction,) = node.block.nodes[running].operands
+    assert placement.rising == {reduction: running}
+    keys = {b.key for b in placement.buffers}
+    assert (reduction, "value") not in keys
+    assert {(running, "value"), (running, "factor")} <= keys
