@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from prism_mlir.compiler.discover import Discovery, discover
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.select import Prepare, Selection, check_outputs, select
-from prism_mlir.graph.errors import CodegenError, LimitError, Location
+from prism_mlir.graph.errors import CodegenError, LimitError, Location, PrismError
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
 from prism_mlir.graph.program import Program
 from prism_mlir.search.partition import Cut, Part, block_operators, crossing, part_of, partition
@@ -158,9 +158,13 @@ def _build(
     if not discovery.proved:
         way_out = "raise that limit" if discovery.funnel.stopped_by else "raise the limits (--limit operators=N)"
         raise CodegenError(nothing_proved(part.program, discovery), place, way_out)
-    return BuiltPart(
-        part, discovery, select(part.program, discovery.proved, options, prepare=prepare, progress=progress)
-    )
+    try:
+        selection = select(part.program, discovery.proved, options, prepare=prepare, progress=progress)
+    except PrismError as error:
+        if error.location is None:
+            raise type(error)(error.message, place, error.hint) from None
+        raise
+    return BuiltPart(part, discovery, selection)
 
 
 def nothing_proved(program: Program, discovery: Discovery) -> str:

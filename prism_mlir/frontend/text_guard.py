@@ -8,6 +8,7 @@ beyond its brackets, strings, comments and aliases.
 from __future__ import annotations
 
 import re
+from codecs import BOM_UTF8
 
 from prism_mlir.graph.errors import InputError, LimitError, Location
 
@@ -28,11 +29,11 @@ _ALIAS_USE = re.compile(r"[#!][\w$.-]+")
 
 
 def decode(data: bytes, filename: str) -> str:
-    """UTF-8 text of ``data``. Raises :class:`InputError` at the first byte that is not text."""
+    """UTF-8 text of ``data``, without a byte order mark. Raises :class:`InputError` at the first byte that is not text."""
     if data.startswith(b"ML\xefR"):
         raise InputError("this is MLIR bytecode", Location(filename, 1, 1), "convert it to text with mlir-opt first")
     try:
-        return data.decode("utf-8")
+        return data.removeprefix(BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:
         line = data.count(b"\n", 0, error.start) + 1
         column = error.start - (data.rfind(b"\n", 0, error.start) + 1) + 1

@@ -627,7 +627,7 @@ def test_dead_code_is_not_looked_at() -> None:
 def test_choice_of_function() -> None:
     two = "".join(f"func.func @{n}(%a: {ONE}) -> {ONE} {{\n  return %a : {ONE}\n}}\n" for n in "gh")
     assert import_file(two, "h").name == "h"
-    with pytest.raises(InputError, match="which function\\? there is: @g, @h, name one"):
+    with pytest.raises(InputError, match=r"which function\? there is: @g, @h, name one \(--function NAME\)"):
         import_file(two)
     with pytest.raises(InputError, match="no function @k"):
         import_file(two, "k")

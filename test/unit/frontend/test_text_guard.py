@@ -52,3 +52,7 @@ def test_decode() -> None:
     with pytest.raises(InputError) as caught:
         decode(b"ab\ncd\x80", "a")
     assert caught.value.location == Location("a", 2, 3)
+
+
+def test_a_byte_order_mark_is_no_character() -> None:
+    assert decode(b"\xef\xbb\xbfmodule {}", "marked.mlir") == "module {}"

@@ -275,3 +275,14 @@ def test_the_current_folder_is_a_folder(tmp_path: Path, monkeypatch: pytest.Monk
     monkeypatch.chdir(tmp_path / "here")
     assert main(["compile", str(source), "-o", ".", "-q", "--no-check"]) == 0
     assert (tmp_path / "here" / "launch.json").exists()
+
+
+def test_what_no_code_can_be_made_for_is_told_with_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "double.mlir"
+    double = SOURCE.replace("f32", "f64").replace("f16", "f64")
+    double = double.replace("arith.extf %b : f64 to f64", "arith.addf %b, %b : f64")
+    path.write_text(double.replace("arith.truncf %c : f64 to f64", "arith.negf %c : f64"))
+    assert main(["compile", str(path), "-o", str(tmp_path / "out"), "-q"]) == 1
+    told = capsys.readouterr().err
+    assert told == f"{path}:1:1: error: no code for tensors of f64, use f16, bf16 or f32\n"
+    assert not (tmp_path / "out").exists()
