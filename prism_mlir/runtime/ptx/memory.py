@@ -322,17 +322,24 @@ class _Copy:
     position: Index
     width: int
     raw: Array
+    number: int
     left: npt.NDArray[np.bool_] | None = None
 
 
 class AsyncQueue:
-    """Asynchronous copies in flight, landing as late as PTX allows: when the issuing thread waits for their group."""
+    """Asynchronous copies in flight, landing as late as PTX allows: when the issuing thread waits for their group, or when
+    somebody waits for an mbarrier that they signal.
+
+    ``signals``: the instruction's place, addresses of the mbarriers, lanes, and how many copies had been issued by then.
+    """
 
     def __init__(self, st: State) -> None:
         self._n = st.n
         self.committed = np.zeros(st.n, dtype=np.int64)
         self.uniform: int | None = 0
         self.copies: list[_Copy] = []
+        self.signals: list[tuple[Any, Index, Index, int]] = []
+        self._issued = 0
 
     def issue(self, st: State, site: Site, at: Index, lane: Index | None, width: int, raw: Array) -> None:
         """Start a copy of ``raw`` to shared addresses ``at``."""
@@ -346,7 +353,8 @@ class AsyncQueue:
             cells, owner = _cells(position, lane, width, st.shared.cell_bytes)
             st.shared.shadow.issue(st, site, cells, owner)
         group = self.committed[lanes] if self.uniform is None else np.array([self.uniform])
-        self.copies.append(_Copy(site, lanes, group, position, width, raw))
+        self.copies.append(_Copy(site, lanes, group, position, width, raw, self._issued))
+        self._issued += 1
 
     def commit(self, mask_full: bool, lane: Index | None) -> None:
         """Close the current group of each lane."""
@@ -390,6 +398,39 @@ class AsyncQueue:
             if done.any():
                 self._land(st, copy, np.flatnonzero(done))
                 copy.left = left & ~done
+            if copy.left is None or copy.left.any():
+                remaining.append(copy)
+        self.copies = remaining
+
+    def signal(self, place: Any, at: Index, lanes: Index) -> None:
+        """``lanes`` will arrive at the mbarriers ``at`` when all their copies so far are complete."""
+        self.signals.append((place, at, lanes, self._issued))
+
+    def signalled(self, st: State, wanted: set[tuple[int, int]]) -> list[tuple[Any, Index, Index]]:
+        """Complete the copies that signal an mbarrier of ``wanted`` (block, address); returns who arrives where."""
+        found: list[tuple[Any, Index, Index]] = []
+        rest: list[tuple[Any, Index, Index, int]] = []
+        for place, at, lanes, before in self.signals:
+            pairs = zip(st.lane_block[lanes].tolist(), at.tolist(), strict=True)
+            hit = np.array([pair in wanted for pair in pairs])
+            if hit.any():
+                self._finish(st, lanes[hit], before)
+                found.append((place, at[hit], lanes[hit]))
+            if not hit.all():
+                rest.append((place, at[~hit], lanes[~hit], before))
+        self.signals = rest
+        return found
+
+    def _finish(self, st: State, lanes: Index, before: int) -> None:
+        """Land the copies of ``lanes`` that were issued before number ``before``."""
+        remaining: list[_Copy] = []
+        for copy in self.copies:
+            if copy.number < before:
+                left = np.ones(copy.lane.shape, dtype=np.bool_) if copy.left is None else copy.left
+                done = left & np.isin(copy.lane, lanes)
+                if done.any():
+                    self._land(st, copy, np.flatnonzero(done))
+                    copy.left = left & ~done
             if copy.left is None or copy.left.any():
                 remaining.append(copy)
         self.copies = remaining

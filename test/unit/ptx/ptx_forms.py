@@ -9,7 +9,26 @@ INTS = ["u8", "s8", "u16", "s16", "u32", "s32", "u64", "s64"]
 FLOATS = ["f16", "bf16", "f32", "f64"]
 PACKED = ["f16x2", "bf16x2", "u16x2", "s16x2"]
 TYPES = [*INTS, "b8", "b16", "b32", "b64", *FLOATS, *PACKED, "tf32", "pred"]
-COMPARE = ["eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs", "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan"]
+COMPARE = [
+    "eq",
+    "ne",
+    "lt",
+    "le",
+    "gt",
+    "ge",
+    "lo",
+    "ls",
+    "hi",
+    "hs",
+    "equ",
+    "neu",
+    "ltu",
+    "leu",
+    "gtu",
+    "geu",
+    "num",
+    "nan",
+]
 SIMPLE = """membar.cta | membar.gl | membar.sys | membar.gpu | membar.proxy.alias | fence.acq_rel.cta | fence.sc.gpu | fence.cta |
 fence.sc | fence.acquire.cta | fence.acq_rel.cluster | fence.proxy.alias | fence.proxy.async | fence.proxy.async.global |
 fence.proxy.generic | fence.mbarrier_init.release.cluster | nanosleep.u32 10 | nanosleep 10 | pmevent 7 | pmevent.mask 15 |
@@ -233,4 +252,62 @@ def _accumulator(kind: str, shape: str) -> str:
     return vector({"f32": "f", "f64": "fd"}.get(kind, "r"), count)
 
 
-FAMILIES = (arithmetic, conversions, comparisons, bits_and_moves, warps, memory, atomics, matrices)
+def phases() -> Iterator[str]:
+    spaces = ("", ".shared", ".shared::cta", ".shared::cluster", ".global")
+    semantics = (
+        "",
+        ".release",
+        ".acquire",
+        ".release.cta",
+        ".acquire.cta",
+        ".release.cluster",
+        ".acquire.cluster",
+        ".relaxed.cta",
+    )
+    for sp in spaces:
+        yield from (
+            f"mbarrier.init{sp}.b64 [%rd1], %r2;",
+            f"mbarrier.inval{sp}.b64 [%rd1];",
+            f"mbarrier.init{sp}.b32 [%rd1], 4;",
+        )
+        for op, how, full in product(("arrive", "arrive_drop"), semantics, ("", ".noComplete")):
+            for place, count in product(("", sp), ("", ", %r2", ", 3")):
+                yield f"mbarrier.{op}{full}{how}{place}.b64 %rd4, [%rd1]{count};"
+            yield f"mbarrier.{op}{full}{how}{sp}.b64 _, [%rd1];"
+        for op, how, time in product(("test_wait", "try_wait"), semantics, ("", ", 100")):
+            yield f"mbarrier.{op}{how}{sp}.b64 %p1, [%rd1], %rd2{time};"
+            yield f"mbarrier.{op}.parity{how}{sp}.b64 %p1, [%rd1], %r2{time};"
+        for extra in ("", ".noinc"):
+            yield f"cp.async.mbarrier.arrive{extra}{sp}.b64 [%rd1];"
+    yield from ("mbarrier.pending_count.b64 %r1, %rd2;", "mbarrier.pending_count.shared.b64 %r1, %rd2;")
+
+
+def fragments() -> Iterator[str]:
+    """wmma, with as many registers as a type may ask for."""
+    shapes, layouts = ("m16n16k16", "m32n8k16", "m8n32k16", "m16n16k8", "m8n8k4", "m8n8k32"), ("row", "col")
+    held = {
+        "f16": (8, 4),
+        "bf16": (4, 8, 2),
+        "tf32": (4,),
+        "f64": (1, 2),
+        "s8": (2, 1, 4),
+        "u8": (2, 1, 4),
+        "f32": (8,),
+        "s32": (8,),
+    }
+    ends = {"f16": vector("r", 4), "f32": vector("f", 8), "s32": vector("r", 8), "f64": vector("fd", 2)}
+    for shape, (kind, counts) in product(shapes, held.items()):
+        side = {"f32": "f", "f64": "fd"}.get(kind, "r")
+        for what, layout, count in product("abcd", layouts, counts):
+            op, data = ("store" if what == "d" else "load"), vector(side, count)
+            for space, stride in (("", ""), (".global", ", %r8"), (".shared", ", 16")):
+                operands = f"[%rd1], {data}" if op == "store" else f"{data}, [%rd1]"
+                yield f"wmma.{op}.{what}.sync.aligned.{layout}.{shape}{space}.{kind} {operands}{stride};"
+        pairs = product(ends, ends) if kind == "f16" else ((d, d) for d in ends)
+        for (a, b), (d, c), sat in product(product(counts, counts), pairs, ("", ".satfinite")):
+            types = f"{d}.{c}" if kind == "f16" else f"{d}.{kind}.{kind}.{c}"
+            operands = f"{ends[d]}, {vector(side, a)}, {vector(side, b)}, {ends[c]}"
+            yield f"wmma.mma.sync.aligned.row.col.{shape}.{types}{sat} {operands};"
+
+
+FAMILIES = (arithmetic, conversions, comparisons, bits_and_moves, warps, memory, atomics, matrices, phases, fragments)

@@ -27,6 +27,7 @@ UNKNOWN = {
     r"madc.hi.sat.s32 ": "not in the PTX ISA",
     r"fma\.r[zmp]\.bf16": "not in the PTX ISA",
     r"rcp\.r[nm]\.ftz\.f64 ": "not in the PTX ISA",
+    r"mbarrier\.arrive\S*\.shared::cluster": "clusters of blocks are not known",
     r"cvt\.(f16|bf16)\.(f16|bf16) ": "the PTX ISA asks for a rounding mode",
 }
 

@@ -7,6 +7,7 @@ import numpy as np
 from prism_mlir.runtime.ptx.checks.report import Site, report
 from prism_mlir.runtime.ptx.memory import CELL
 from prism_mlir.runtime.ptx.ops.loads import address, addresses, pick
+from prism_mlir.runtime.ptx.ops.mbarrier import copies_arrive
 from prism_mlir.runtime.ptx.program import IntImm, Not, Reg
 from prism_mlir.runtime.ptx.state import Mask, State
 from prism_mlir.runtime.ptx.table import Access, Context, Made, op
@@ -33,6 +34,8 @@ def cp(ctx: Context) -> Made:
             raise ctx.fail("the number of groups must be a literal")
         groups = keep.value
         return Made(lambda st, mask: st.queue.wait(st, mask.index, mask.full, groups), "cp.async.wait")
+    if mods[:3] == ("async", "mbarrier", "arrive"):
+        return copies_arrive(ctx)
     return _copy(ctx)
 
 

@@ -75,7 +75,7 @@ def atom(ctx: Context) -> Made:
         if not space:
             owner = np.where(at < (1 << 39), at + (st.lane_block[lanes] << 40), at)
         st.counters.store(st, space, width, at, mask, atomic=True)
-        for turn in _turns(owner):
+        for turn in turns(owner):
             args = [v[turn] for v in values]
             if space == "shared":
                 before = st.shared.load(st, site, at[turn], lanes[turn], width, order)
@@ -93,7 +93,7 @@ def atom(ctx: Context) -> Made:
     return Made(run, f"atom.{space or 'generic'}", access=Access(space, width, slot, True, True))
 
 
-def _turns(owner: Array) -> list[Array]:
+def turns(owner: Array) -> list[Array]:
     """Split accesses into rounds in which no address occurs twice."""
     order = np.argsort(owner, kind="stable")
     ranked = owner[order]
