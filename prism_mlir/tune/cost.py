@@ -23,6 +23,7 @@ from prism_mlir.graph.schedule import Schedule, ScheduledGraph
 from prism_mlir.tune.occupancy import (
     LANES,
     executed_fma,
+    operand_reads,
     operand_strides,
     placed,
     registers_per_thread,
@@ -237,7 +238,8 @@ def _traffic(kernel: _Kernel, target: Target) -> tuple[int, int, int]:
 def _tensor_work(kernel: _Kernel) -> int:
     """Multiply-adds on tensor cores of one block."""
     products = kernel.placement.products.items()
-    return sum(executed_fma(p) * kernel.times(k) for k, p in products if p.on_tensor_cores)
+    warps = kernel.schedule.warps
+    return sum(executed_fma(p, warps) * kernel.times(k) for k, p in products if p.on_tensor_cores)
 
 
 def _f32_work(kernel: _Kernel) -> int:
@@ -248,7 +250,8 @@ def _f32_work(kernel: _Kernel) -> int:
 def _f32_node(kernel: _Kernel, node: BlockNode, k: int) -> int:
     placement, elements = kernel.placement, prod(kernel.placement.tiles[k])
     if k in placement.products:
-        return 0 if placement.products[k].on_tensor_cores else executed_fma(placement.products[k])
+        product = placement.products[k]
+        return 0 if product.on_tensor_cores else executed_fma(product, kernel.schedule.warps)
     if isinstance(node.op, Load):
         return 0
     if isinstance(node.op, Accum):
@@ -265,13 +268,13 @@ def _f32_node(kernel: _Kernel, node: BlockNode, k: int) -> int:
 
 
 def _shared_traffic(kernel: _Kernel) -> int:
-    """Bytes one block writes to shared memory, and reads again for each product and each reduction."""
+    """Bytes one block writes to shared memory, and reads again for each product (every warp its part) and each reduction."""
     placement, block = kernel.placement, kernel.block
     width = {b.node: b.dtype.bytes for b in placement.buffers if b.kind != "operand"}
     total = sum(b.bytes // b.slots * kernel.times(b.node) for b in placement.buffers)
     for k, node in enumerate(block.nodes):
         if k in placement.products:
-            read = sum(prod(placement.tiles[v]) for v in node.operands) * placement.products[k].dtype.bytes
+            read = operand_reads(placement.products[k], kernel.schedule.warps)
         elif isinstance(node.op, Op) and node.op.kind is Kind.REDUCE:
             read = sum(prod(placement.tiles[v]) * width.get(v, 0) for v in leaves(block, node.operands[0]))
         else:

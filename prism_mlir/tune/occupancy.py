@@ -17,6 +17,7 @@ from prism_mlir.graph.program import Program, row_major
 from prism_mlir.tune.targets import Target
 
 LANES = 32
+WAVEFRONT = 128  # bytes of shared memory that one pass delivers
 MMA_ROWS, MMA_COLUMNS, MMA_DEPTH = 16, 8, 16  # mma.sync.m16n8k16 (PTX ISA, "mma")
 BASE_REGISTERS = 40  # addresses, loop counters, fragments in flight
 
@@ -28,11 +29,36 @@ def granules(product: Product) -> int:
     return product.batch * prod(product.fragments)
 
 
-def executed_fma(product: Product) -> int:
-    """Multiply-adds of one execution of a product, with the padding that tensor cores compute along."""
+def executed_fma(product: Product, warps: int) -> int:
+    """Multiply-adds of one execution of a product: on tensor cores with padding, and with what is computed more than once.
+
+    Every warp multiplies as many fragments as the busiest one, since ``mma.sync`` takes whole warps and none stands aside: four
+    warps that share one fragment compute it four times.
+    """
     if not product.on_tensor_cores:
         return product.batch * product.m * product.n * product.k
-    return granules(product) * MMA_ROWS * MMA_COLUMNS * _ceil(product.k, MMA_DEPTH) * MMA_DEPTH
+    along, across = _each_warp(product, warps)
+    fragments = warps * product.batch * along * across
+    return fragments * MMA_ROWS * MMA_COLUMNS * _ceil(product.k, MMA_DEPTH) * MMA_DEPTH
+
+
+def operand_reads(product: Product, warps: int) -> int:
+    """Bytes of shared memory that one execution of a product reads, a wavefront as 128.
+
+    On tensor cores every warp reads its own fragments of both sides, by ``ldmatrix``: 16 and 8 rows of 16 halves. Without them
+    a warp reads two wavefronts for each step along k, a broadcast and 32 neighbours.
+    """
+    if not product.on_tensor_cores:
+        return warps * product.accumulators(warps) * product.k * 2 * WAVEFRONT
+    along, across = _each_warp(product, warps)
+    step = (along * MMA_ROWS + across * MMA_COLUMNS) * MMA_DEPTH * product.dtype.bytes
+    return warps * product.batch * step * _ceil(product.k, MMA_DEPTH)
+
+
+def _each_warp(product: Product, warps: int) -> tuple[int, int]:
+    """Fragments along both sides that each warp multiplies."""
+    (p, q), (along, across) = product.fragments, product.warp_grid(warps)
+    return _ceil(p, along), _ceil(q, across)
 
 
 def warp_units(placement: Placement) -> int:

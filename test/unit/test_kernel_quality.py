@@ -9,8 +9,17 @@ from typing import Any
 import numpy as np
 import pytest
 
+from prism_mlir.codegen.compile import compile_graph
+from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, TensorType
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.examples import build_program
+from prism_mlir.graph.kernel import CustomNode, KernelGraph
+from prism_mlir.graph.mapping import Mapping
+from prism_mlir.graph.ops import MATMUL
+from prism_mlir.graph.schedule import Schedule, ScheduledGraph
 from prism_mlir.runtime.ptx import Module
 from prism_mlir.runtime.ptx.counters import Counters
+from prism_mlir.tune.cost import cost
 from prism_mlir.tune.targets import find_target
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -127,6 +136,26 @@ def test_the_busiest_sm_has_the_ragged_wave() -> None:
 def test_occupancy_is_in_warps() -> None:
     """80 KiB and the system's 1 KiB fit twice into 164 KiB: 2 blocks of 4 warps, of 64."""
     assert occupancy(Resources(64, 80 << 10, 0, 128), A100) == 8 / 64
+
+
+@pytest.mark.parametrize("warps", [1, 4])
+def test_emitted_code_multiplies_what_the_cost_model_says(warps: int) -> None:
+    """1 x 256 by 256 x 1024 in tiles of 1 x 16: each of the warps computes the fragment, eight columns for the one row."""
+    program = build_program("row", {"X": (1, 256), "W": (256, 1024)}, [(MATMUL, (0, 1))])
+    graph, schedule = one_row(), Schedule.of({"x": 64, "i": 4}, warps, 2)
+    built = compile_graph(program, graph, schedule, "sm_80")
+    (kernel,) = built.launch.kernels
+    arguments = tuple(np.zeros(a.shape, a.dtype.storage) for a in kernel.arguments)
+    found = count(Launch(built.ptx, kernel.entry, kernel.grid, kernel.block, kernel.shared_bytes, arguments))
+    assert found.mma_flops == 2 * 8 * warps * 1024 * 256
+    assert cost(ScheduledGraph(graph, schedule), A100).kernels[0].tensor_fma == 8 * warps * 1024 * 256
+
+
+def one_row() -> KernelGraph:
+    x, w = TensorType((1, 256), DType.F16), TensorType((256, 1024), DType.F16)
+    nodes = (BlockNode(Load(0)), BlockNode(Load(1)), BlockNode(MATMUL, (0, 1)), BlockNode(Accum(), (2,)))
+    mapping = Mapping(imap=((-1,), (1,)), fmap=(1, 0), omap=((1,),))
+    return KernelGraph((x, w), (CustomNode(BlockGraph(("x",), "i", (x, w), nodes, (3,)), (0, 1), mapping),), (2,))
 
 
 @pytest.mark.extras

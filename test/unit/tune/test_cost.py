@@ -138,3 +138,11 @@ def test_more_bandwidth_never_costs() -> None:
 def test_symbolic_mappings_are_an_error() -> None:
     with pytest.raises(InputError, match="symbolic mappings"):
         kernel(softmax_matmul_block(mapping=False), {"x": 64, "i": 32})
+
+
+def test_warps_that_share_a_fragment_compute_it_each() -> None:
+    """Tiles of 1 x 16 are one fragment of 16 x 8: eight columns for one row, and four times that with four warps."""
+    graph, sizes = gemm(1, 1024, 256), {"x": 64, "y": 1, "i": 4}
+    one, four = kernel(graph, sizes, warps=1), kernel(graph, sizes, warps=4)
+    assert one.tensor_fma == 8 * 1024 * 256
+    assert four.tensor_fma == 4 * one.tensor_fma

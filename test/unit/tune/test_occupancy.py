@@ -14,6 +14,7 @@ from prism_mlir.graph.program import Program, ProgramInput
 from prism_mlir.tune.occupancy import (
     executed_fma,
     granules,
+    operand_reads,
     operand_strides,
     placed,
     registers_per_thread,
@@ -39,13 +40,43 @@ def test_products_are_padded_to_whole_fragments(m: int, n: int, k: int, pieces: 
     """(1, 64) takes four 16 x 8 fragments when the 64 columns go on the 16-row side; (17, 8): two either way."""
     product = Product.of((m, n), k, DType.F16)
     assert granules(product) == pieces
-    assert executed_fma(product) == pieces * 16 * 8 * -(-k // 16) * 16
+    assert executed_fma(product, 1) == pieces * 16 * 8 * -(-k // 16) * 16
 
 
 def test_f32_products_are_not_padded() -> None:
     product = Product.of((3, 5), 7, DType.F32)
-    assert executed_fma(product) == 3 * 5 * 7
+    assert executed_fma(product, 1) == 3 * 5 * 7
     assert granules(product) == 1  # 15 elements, one group of 32 lanes
+
+
+@pytest.mark.parametrize(
+    ("shape", "k", "warps", "fragments", "rows"),
+    [
+        ((1, 16), 128, 4, 4, 4 * (16 + 8)),  # turned, one fragment: each of the warps computes it, and reads both sides
+        (
+            (1, 128),
+            128,
+            4,
+            8,
+            4 * (2 * 16 + 8),
+        ),  # turned, eight: each warp has two and reads the one row of the other side
+        ((1, 128), 128, 8, 8, 8 * (16 + 8)),
+        ((1, 48), 16, 2, 4, 2 * (2 * 16 + 8)),  # three fragments for two warps: two each
+        ((64, 64), 16, 4, 32, 4 * (2 * 16 + 4 * 8)),  # 4 x 8 over a grid of 2 x 2
+    ],
+)
+def test_every_warp_multiplies_and_reads_its_own_fragments(
+    shape: tuple[int, int], k: int, warps: int, fragments: int, rows: int
+) -> None:
+    """``rows``: of both sides, read by all warps together, each of 16 halves for each of k / 16 steps."""
+    product = Product.of(shape, k, DType.F16)
+    assert executed_fma(product, warps) == fragments * 16 * 8 * k
+    assert operand_reads(product, warps) == rows * 16 * 2 * (k // 16)
+
+
+def test_an_ordinary_product_reads_two_wavefronts_a_step() -> None:
+    """8 x 64 elements over 4 warps: 4 each, 16 warp-steps for each of 10 steps along k, of two times 128 bytes."""
+    assert operand_reads(Product.of((8, 64), 10, DType.F32), 4) == 16 * 10 * 2 * 128
 
 
 def test_accumulators_are_spread_over_the_threads() -> None:
