@@ -33,7 +33,8 @@ SIMPLE = """membar.cta | membar.gl | membar.sys | membar.gpu | membar.proxy.alia
 fence.sc | fence.acquire.cta | fence.acq_rel.cluster | fence.proxy.alias | fence.proxy.async | fence.proxy.async.global |
 fence.proxy.generic | fence.mbarrier_init.release.cluster | nanosleep.u32 10 | nanosleep 10 | pmevent 7 | pmevent.mask 15 |
 pmevent.all 1 | brkpt | trap | exit | ret | ret.uni | griddepcontrol.wait | griddepcontrol.launch_dependents |
-prefetch.global.L1 [%rd1] | prefetch.global.L2::evict_last [%rd1] | prefetchu.L1 [%rd1]"""
+applypriority.global.L2::evict_normal [%rd1], 128 | applypriority.L2::evict_normal [%rd1], 128 |
+applypriority.global.L2::evict_normal [%rd1], 64 | applypriority.global.L2::evict_last [%rd1], 128"""
 # Registers of every width; the names say which.
 DECLARE = """.reg .b16 %h<6>; .reg .b32 %r<9>; .reg .b64 %rd<9>; .reg .f32 %f<7>; .reg .f64 %fd<7>; .reg .pred %p<6>;"""
 
@@ -176,6 +177,9 @@ def warps() -> Iterator[str]:
             yield f"{op}{cta}.red.popc{al}.u32 %r1, 0, %p1;"
             yield f"{op}{cta}.red.and{al}.pred %p2, 0, 64, !%p1;"
             yield f"{op}{cta}.red.xor{al}.pred %p2, 0, %p1;"
+    levels = ("L1", "L2", "L2::evict_last", "L2::evict_normal", "L1::evict_last", "L3")
+    for op, sp, level in product(("prefetch", "prefetchu"), ("", ".global", ".local", ".shared", ".const"), levels):
+        yield f"{op}{sp}.{level} [%rd1];"
     for text in SIMPLE.split("|"):
         yield f"{text.strip()};"
 

@@ -183,6 +183,15 @@ def test_predicate_logic() -> None:
     ]  # fmt: skip
 
 
+@pytest.mark.parametrize("bits", [16, 32, 64])
+def test_inversion(bits: int) -> None:
+    """not, bit by bit; cnot, as C's operator ! has it."""
+    words = [x & ((1 << bits) - 1) for x in LONGS]
+    cases = [(f"{name}.b{bits} %d, %a;", f"b{bits}") for name in ("not", "cnot")]
+    got = run_ops(cases, [(f"b{bits}", np.array(words, f"u{bits // 8}"))])
+    assert [r.tolist() for r in got] == [[(1 << bits) - 1 - x for x in words], [int(x == 0) for x in words]]
+
+
 def test_masks_and_extension() -> None:
     """bmsk and szext: ones from a bit on, and the sign of a field."""
     places = [0, 1, 5, 31, 32, 33, 63, 64, 255, 0xFFFFFFFF]

@@ -25,6 +25,17 @@ USES = """mad.wide.u32 %rd2, %r1, 16, %rd1; prefetch.global.L2 [%rd2]; prefetchu
 SHARED = ".shared .align 16 .b8 buf[1024];"
 
 
+def test_uniform_loads_and_priorities() -> None:
+    """ldu reads as ld does; applypriority changes no data."""
+    for engine in ("reference", "fast"):
+        data = np.arange(64, dtype=np.uint32)
+        body = """applypriority.global.L2::evict_normal [%rd1], 128; ldu.global.v2.u32 {%r2, %r3}, [%rd1+8];
+          ldu.global.u32 %r4, [%rd1+20]; add.u32 %r2, %r2, %r3; add.u32 %r2, %r2, %r4; mad.wide.u32 %rd2, %r1, 4, %rd1;
+          st.global.u32 [%rd2+128], %r2; ret;"""
+        launch(kernel(body), [data], engine=engine)
+        assert data.tolist() == [*range(32), *[2 + 3 + 5] * 32]
+
+
 @pytest.mark.parametrize("policy", POLICIES)
 def test_policies(policy: str) -> None:
     results = []

@@ -116,6 +116,21 @@ def test_runaway_loop_stops() -> None:
         launch(kernel("L: bra L;"), [np.zeros(1)], max_steps=1000)
 
 
+@pytest.mark.parametrize("engine", ["reference", "fast"])
+def test_instructions_that_a_kernel_cannot_see(engine: str) -> None:
+    """Sleep, profiler events, dependent grids, a breakpoint without a debugger: data pass by, and each counts once a warp."""
+    idle = ["nanosleep.u32 20", "nanosleep.u32 %r1", "pmevent 3", "pmevent.mask 5", "griddepcontrol.wait",
+            "griddepcontrol.launch_dependents", "brkpt"]  # fmt: skip
+    body = "mad.wide.u32 %rd1, %r1, 4, %rd1; {} st.global.u32 [%rd1], %r1; ret;"
+    x, y = np.zeros(64, np.uint32), np.zeros(64, np.uint32)
+    with_them = launch(kernel(body.format("; ".join(idle) + ";")), [x], block=64, engine=engine)
+    without = launch(kernel(body.format("")), [y], block=64, engine=engine)
+    assert x.tolist() == y.tolist() == list(range(64))
+    assert with_them.engine == engine
+    more = with_them.counters.warp_instructions["hint"] - without.counters.warp_instructions.get("hint", 0)
+    assert more == len(idle) * 2
+
+
 def test_trap_names_the_thread() -> None:
     with pytest.raises(TrapError, match=r"thread \(5, 0, 0\) of block \(1, 0, 0\)"):
         launch(

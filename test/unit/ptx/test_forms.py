@@ -28,6 +28,7 @@ UNKNOWN = {
     r"fma\.r[zmp]\.bf16": "not in the PTX ISA",
     r"rcp\.r[nm]\.ftz\.f64 ": "not in the PTX ISA",
     r"mbarrier\.arrive\S*\.shared::cluster": "clusters of blocks are not known",
+    r"prefetch\.L2::": "the PTX ISA asks for .global",
     r"cvt\.(f16|bf16)\.(f16|bf16) ": "the PTX ISA asks for a rounding mode",
 }
 

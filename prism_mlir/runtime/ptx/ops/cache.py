@@ -9,12 +9,25 @@ from prism_mlir.runtime.ptx.types import SCALARS
 
 _PRIMARY = ("L2::evict_last", "L2::evict_normal", "L2::evict_first", "L2::evict_unchanged")
 _SECONDARY = ("L2::evict_first", "L2::evict_unchanged")
+_LEVELS = [(*space, level) for space in ((), ("global",), ("local",)) for level in ("L1", "L2")]
+_HINTS = {
+    "prefetch": (*_LEVELS, ("global", "L2::evict_last"), ("global", "L2::evict_normal")),
+    "prefetchu": (("L1",),),
+    "applypriority": (("L2::evict_normal",), ("global", "L2::evict_normal")),
+}
 
 
 @op("prefetch", "prefetchu", "applypriority")
 def prefetch(ctx: Context) -> Made:
     """A hint: the address is decoded, nothing is moved."""
-    ctx.count(2 if ctx.instruction.opcode == "applypriority" else 1)
+    if ctx.mods not in _HINTS[ctx.instruction.opcode]:
+        raise ctx.unknown()
+    if ctx.instruction.opcode == "applypriority":
+        ctx.count(2)
+        if not isinstance(size := ctx.operands[1], IntImm) or size.value != 128:
+            raise ctx.fail("the size must be 128")
+    else:
+        ctx.count(1)
     address(ctx, ctx.operands[0])
     return Made(None, "hint")
 
