@@ -46,11 +46,17 @@ class KernelBinary:
 
 
 def check_host(source: UpstreamModule, options: CompileOptions) -> None:
-    """Refuse a changed signature for a function that others of the module call.
+    """Refuse tensors with an encoding, and a changed signature for a function that others of the module call.
 
     Raises :class:`UnsupportedError`, before the search has spent any time.
     """
-    _, name = choose_function(source, options.function)
+    from mlir import ir
+
+    function, name = choose_function(source, options.function)
+    kind = _function_type(function)
+    for tensor in (*kind.inputs, *kind.results):
+        if isinstance(tensor, ir.RankedTensorType) and tensor.encoding is not None:
+            raise UnsupportedError(f"{tensor} in a signature", source.locate(function), "remove the encoding")
     if options.host is HostSignature.TENSOR and options.workspace is WorkspacePlace.ALLOC:
         return
     user = _user(source.module, name)
@@ -71,8 +77,8 @@ def host_module(
     launch:   all kernels, in order
     binaries: PTX file that ``launch`` names -> what to put in a ``gpu.binary``
 
-    Raises :class:`UnsupportedError` where the function's signature is something other than tensors of static shape, and
-    :class:`~prism_mlir.graph.errors.InputError` where the module does not verify with the function's new arguments.
+    Raises :class:`~prism_mlir.graph.errors.InputError` where the module does not verify with the function's new arguments.
+    The module must have passed :func:`check_host`.
     """
     from mlir import ir
 
@@ -80,10 +86,10 @@ def host_module(
     module = source.module
     taken = {symbol_name(op) for op in module.regions[0].blocks[0] if "sym_name" in op.operation.attributes}
     symbols = {ptx: _fresh(f"{ptx.removesuffix('.ptx')}_binary", taken) for ptx in binaries}
-    kind = ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+    kind = _function_type(function)
     types = {
-        **{(Role.INPUT, k): _memref(t, function, source) for k, t in enumerate(kind.inputs)},
-        **{(Role.OUTPUT, k): _memref(t, function, source) for k, t in enumerate(kind.results)},
+        **{(Role.INPUT, k): _memref(t) for k, t in enumerate(kind.inputs)},
+        **{(Role.OUTPUT, k): _memref(t) for k, t in enumerate(kind.results)},
         **{(Role.WORKSPACE, k): f"memref<{size}xi8>" for k, size in enumerate(launch.workspace)},
     }
     writer = _HostFunction(types, options.host, options.workspace)
@@ -223,6 +229,12 @@ def _host(buffer: _Buffer) -> str:
     return f"{_value(buffer)}_host"
 
 
+def _function_type(function: Any) -> Any:
+    from mlir import ir
+
+    return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
+
+
 def _device(buffer: _Buffer) -> str:
     return f"{_value(buffer)}_device"
 
@@ -231,11 +243,12 @@ def _tensor(memref: str) -> str:
     return memref.replace("memref", "tensor", 1)
 
 
-def _memref(kind: ir.Type, function: Any, source: UpstreamModule) -> str:
+def _memref(kind: ir.Type) -> str:
+    """The buffer of a tensor; any other type as it is, for arguments that no kernel takes."""
     from mlir import ir
 
-    if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape or kind.encoding is not None:
-        raise UnsupportedError(f"{kind} in a signature", source.locate(function), "use tensors of static shape")
+    if not isinstance(kind, ir.RankedTensorType):
+        return str(kind)
     return str(ir.MemRefType.get(kind.shape, kind.element_type, loc=ir.Location.unknown(kind.context)))
 
 

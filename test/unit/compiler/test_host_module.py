@@ -327,6 +327,23 @@ def test_callers_keep_the_signature(tmp_path: Path, options: dict[str, Any]) -> 
     assert steps == ["reading"]
 
 
+@pytest.mark.parametrize("host", HostSignature)
+def test_arguments_that_no_kernel_takes_pass_through(whole: Built, host: HostSignature) -> None:
+    source = SCALED.replace("%v: tensor<16x1xf16>)", "%v: tensor<16x1xf16>, %n: index, %unread: tensor<4xi8>)")
+    text = whole.host(host, source=source)
+    assert f"%arg3: index, %arg4: {host}<4xi8>" in text
+    assert text.count("%arg3") == text.count("%arg4") == 1
+
+
+def test_an_encoding_is_refused(tmp_path: Path) -> None:
+    path = tmp_path / "encoded.mlir"
+    path.write_text(SCALED.replace("%v: tensor<16x1xf16>)", "%v: tensor<16x1xf16>, %n: tensor<4xf32, 1>)"))
+    with pytest.raises(
+        UnsupportedError, match=r"encoded\.mlir:4:1: error: tensor<4xf32, 1 : i64> in a sig.*, remove the enc"
+    ):
+        compile_file(path, CompileOptions())
+
+
 @pytest.mark.extras
 @pytest.mark.skipif(find_tool("mlir-opt") is None, reason="mlir-opt not found (install the extras extra)")
 @every_program
