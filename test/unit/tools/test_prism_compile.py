@@ -107,6 +107,19 @@ def test_the_final_ir_reads_back(compiled: Path, capsys: pytest.CaptureFixture[s
     assert "gpu.binary" in text
 
 
+def test_the_host_function_takes_what_the_options_say(source: Path, tmp_path: Path) -> None:
+    arguments = ["compile", str(source), "-o", str(tmp_path), "-q", "--no-check", "--samples", "20"]
+    assert main([*arguments, "--host", "memref", "--workspace", "argument"]) == 0
+    text = (tmp_path / "scaled.host.mlir").read_text()
+    buffers = "%arg0: memref<16x64xf16>, %arg1: memref<64x32xf16>, %arg2: memref<16x1xf16>, %arg3: memref<16x32xf16>"
+    assert f"func.func @scaled({buffers}) {{" in text
+
+
+def test_an_unknown_host_function(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["compile", str(source), "-o", str(tmp_path), "--host", "device"]) == 1
+    assert "'device' is not one of 'tensor', 'memref'" in capsys.readouterr().err
+
+
 def test_same_input_same_bytes(source: Path, compiled: Path, tmp_path: Path) -> None:
     again = tmp_path / "again"
     assert main(["compile", str(source), "-o", str(again), "-q"]) == 0
