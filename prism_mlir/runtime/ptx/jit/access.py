@@ -1,9 +1,10 @@
 """Memory accesses of a warp, as functions that a compiled kernel calls: translate, check, move.
 
-A function gets the place where the 64-bit addresses of 32 lanes lie, an offset to add to them, the word of the lanes that take
-part, and the place of each register that is moved (32 elements each). Where all lanes take part it looks at all addresses
-at once; otherwise, and where that finds something unusual, it goes lane by lane. Lanes that take no part keep their
-registers. When a check fails it sets the status and returns; the kernel looks at the status at the end of the basic block.
+A function gets the place where the addresses of 32 lanes lie, an offset to add to them, the word of the lanes that take part,
+what to add to an address for the host's where that is known (see ``ranges``), and the place of each register that is moved (32
+elements each). Where all lanes take part it looks at all addresses at once; otherwise, and where that finds something unusual, it
+goes lane by lane. Lanes that take no part keep their registers. When a check fails it sets the status and returns; the kernel
+looks at the status at the end of the basic block.
 """
 
 from __future__ import annotations
@@ -20,34 +21,36 @@ from prism_mlir.runtime.ptx.jit.library import Module
 from prism_mlir.runtime.ptx.jit.shadow import Stamps
 from prism_mlir.runtime.ptx.memory import LOCAL_WINDOW, REGION_BASE, REGION_SHIFT, SHARED_WINDOW, WINDOW
 
+EIGHT = ir.VectorType(I32, 8)
 FIND = ir.FunctionType(PTR, [PTR, I64, I64])  # context, address, width
 WINDOW_COUNT = ir.FunctionType(VOID, [PTR, PTR, I64, I32, PTR])
+RANGE = ir.FunctionType(I64, [PTR, PTR, I64, I64])
 ONE = ir.FunctionType(PTR, [PTR, I64, I32, I32])  # context, address, lanes, program counter
 
 
 def access_type(columns: int) -> ir.FunctionType:
-    """Context, addresses, offset, lanes, program counter, then the registers."""
-    return ir.FunctionType(VOID, [PTR, PTR, I64, I32, I32] + [PTR] * columns)
+    """Context, addresses, offset, lanes, program counter, what is known of the host's addresses, then the registers."""
+    return ir.FunctionType(VOID, [PTR, PTR, I64, I32, I32, I64] + [PTR] * columns)
 
 
-def load(m: Module, space: str, size: int, count: int) -> ir.Function:
-    """``ld`` of ``count`` elements of ``size`` bytes."""
-    return _moving(m, "load", space, size, count)
+def load(m: Module, space: str, size: int, count: int, narrow: bool) -> ir.Function:
+    """``ld`` of ``count`` elements of ``size`` bytes; ``narrow``: addresses have 32 bits."""
+    return _moving(m, "load", space, size, count, narrow)
 
 
-def store(m: Module, space: str, size: int, count: int) -> ir.Function:
+def store(m: Module, space: str, size: int, count: int, narrow: bool) -> ir.Function:
     """``st`` of ``count`` elements of ``size`` bytes; of lanes that name one address the last wins."""
-    return _moving(m, "store", space, size, count)
+    return _moving(m, "store", space, size, count, narrow)
 
 
-def _moving(m: Module, verb: str, space: str, size: int, count: int) -> ir.Function:
-    name, kind = f"{verb}.{space or 'generic'}.{size}x{count}", access_type(count)
+def _moving(m: Module, verb: str, space: str, size: int, count: int, narrow: bool) -> ir.Function:
+    name, kind = f"{verb}.{space or 'generic'}.{size}x{count}{'.n' if narrow else ''}{tag(m)}", access_type(count)
     if not space:
         return m.function(
-            f"{name}{tag(m)}", kind, lambda m, x: by_window(m, x, lambda s: _moving(m, verb, s, size, count))
+            name, kind, lambda m, x: by_window(m, x, narrow, lambda s: _moving(m, verb, s, size, count, narrow))
         )
-    move = Move(space, size, count, verb == "store")
-    return m.function(f"{name}{tag(m)}", kind, lambda m, x: _Write(m, x, move).write())
+    move = Move(space, size, count, verb == "store", narrow)
+    return m.function(name, kind, lambda m, x: _Write(m, x, move).write())
 
 
 def tag(m: Module) -> str:
@@ -64,6 +67,7 @@ class Move:
     size: int
     count: int
     storing: bool
+    narrow: bool
 
     @property
     def width(self) -> int:
@@ -75,6 +79,29 @@ class Move:
 
 
 # -- addresses --------------------------------------------------------------------------------------------------------
+
+
+class Addresses:
+    """The addresses of a warp, of 32 or 64 bits, in memory."""
+
+    def __init__(self, x: Build, place: ir.Value, narrow: bool) -> None:
+        self.x, self.place, self.narrow = x, place, narrow
+        self.size = 4 if narrow else 8
+
+    def of(self, lane: ir.Value | int) -> ir.Value:
+        """The address of one lane, as 64 bits."""
+        x = self.x
+        at = self.size * lane if isinstance(lane, int) else x.b.mul(lane, i64(self.size))
+        found = x.load(self.place, at, I32 if self.narrow else I64, self.size)
+        return x.b.zext(found, I64) if self.narrow else found
+
+    def eight(self, group: int) -> ir.Value:
+        """Those of eight lanes as a vector, as they are."""
+        return self.x.load(self.place, 8 * self.size * group, ir.VectorType(I32 if self.narrow else I64, 8), 32)
+
+    def low(self, group: int) -> ir.Value:
+        """Their lower halves."""
+        return self.eight(group) if self.narrow else self.x.b.trunc(self.eight(group), EIGHT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,18 +116,19 @@ class Frame:
     entry: ir.Value | None
 
 
-def frame(m: Module, x: Build, space: str, first: ir.Value, offset: ir.Value, width: int) -> Frame:
+def frame(m: Module, x: Build, space: str, first: ir.Value, offset: ir.Value, size: int | ir.Value) -> Frame:
     """The frame of the first lane's address, with a negative room where that is nowhere."""
     b = x.b
+    width = i64(size) if isinstance(size, int) else size
     if space == "shared":
         find = m.function("variable.shared", FIND, _find_variable("shared"))
-        variable = b.call(find, [x.ctx, b.add(first, offset), i64(width)])
-        start, size = x.load(variable, 0, I64, 8), x.load(variable, 8, I64, 8)
-        low, room = b.sub(start, offset), b.sub(size, i64(width))
+        variable = b.call(find, [x.ctx, b.add(first, offset), width])
+        start, bytes_ = x.load(variable, 0, I64, 8), x.load(variable, 8, I64, 8)
+        low, room = b.sub(start, offset), b.sub(bytes_, width)
         return Frame(low, room, offset, b.add(x.field(Field.SHARED), offset), None)
-    entry = b.call(m.function("buffer", FIND, _find_buffer), [x.ctx, b.add(first, offset), i64(width)])
-    base, size = x.load(entry, 8 * Entry.BASE, I64, 8), x.load(entry, 8 * Entry.SIZE, I64, 8)
-    low, room = b.sub(base, offset), b.sub(size, i64(width))
+    entry = b.call(m.function("buffer", FIND, _find_buffer), [x.ctx, b.add(first, offset), width])
+    base, bytes_ = x.load(entry, 8 * Entry.BASE, I64, 8), x.load(entry, 8 * Entry.SIZE, I64, 8)
+    low, room = b.sub(base, offset), b.sub(bytes_, width)
     return Frame(low, room, b.neg(low), b.sub(x.load(entry, 8 * Entry.HOST, I64, 8), low), entry)
 
 
@@ -145,31 +173,21 @@ class Survey:
 
     Attributes:
         unusual: an address lies outside or is not aligned, or it takes a closer look to tell.
-        line: they lie side by side.
-        inside: distances from the frame's low end, as 32-bit numbers, eight lanes a vector; right unless unusual.
+        inside: distances from the frame's low end, as 32-bit numbers, eight lanes a vector; right modulo 2**32.
     """
 
     unusual: ir.Value
-    line: ir.Value | None
     inside: tuple[ir.Value, ...]
 
-    def offsets(self, x: Build, f: Frame) -> ir.Value:
-        """Where the offsets in the state space lie, four bytes a lane."""
-        place = x.alloca(128)
-        start = x.splat(x.b.trunc(x.b.add(f.low, f.shift), I32), 8)
-        for c, eight in enumerate(self.inside):
-            x.store(x.b.add(eight, start), place, 32 * c, 32)
-        return place
 
-
-def survey(m: Module, x: Build, at: ir.Value, f: Frame, width: int, lanes: int = 32, line: bool = False) -> Survey:
+def survey(m: Module, x: Build, at: Addresses, f: Frame, width: int, lanes: int = 32) -> Survey:
     """Look at the addresses of the first ``lanes`` lanes, eight at a time."""
     b = x.b
-    eight, ints = ir.VectorType(I64, 8), ir.VectorType(I32, 8)
     limit = i64((1 << 31) - 1)
     low, room = x.splat(f.low, 8), b.trunc(b.select(b.icmp_signed("<", f.room, limit), f.room, limit), I32)
-    wide = [b.sub(x.load(at, 64 * c, eight, 32), low) for c in range(lanes // 8)]
-    inside = [b.trunc(w, ints) for w in wide]
+    wide_type = ir.VectorType(I64, 8)
+    wide = [b.sub(b.zext(v, wide_type) if at.narrow else v, low) for v in map(at.eight, range(lanes // 8))]
+    inside = [b.trunc(w, EIGHT) for w in wide]
     all_wide, all_low = x.all_bits(wide), x.all_bits(inside)
     rest = x.all_bits([b.sub(x.splat(room, 8), v) for v in inside])
     far = x.some_bit(b.and_(all_wide, same(I64, -(1 << 31), 8)))
@@ -178,19 +196,43 @@ def survey(m: Module, x: Build, at: ir.Value, f: Frame, width: int, lanes: int =
         start = b.add(f.low, f.shift) if f.entry is None else i64(0)
         odd = b.or_(all_low, x.splat(b.trunc(start, I32), 8))
         unusual = b.or_(unusual, x.some_bit(b.and_(odd, same(I32, width - 1, 8))))
-    in_line = None
-    if line:
-        first = b.extract_element(inside[0], i32(0))
-        steps = [ir.Constant(ints, [i32(width * (8 * c + i)) for i in range(8)]) for c in range(lanes // 8)]
-        apart = [b.xor(v, b.add(x.splat(first, 8), s)) for v, s in zip(inside, steps, strict=True)]
-        in_line = b.not_(x.some_bit(x.all_bits(apart)))
-    return Survey(unusual, in_line, tuple(inside))
+    return Survey(unusual, tuple(inside))
 
 
-def by_window(m: Module, x: Build, which: Callable[[str], ir.Function]) -> None:
+def offsets_in_shared(x: Build, at: Addresses, offset: ir.Value, lanes: int = 32) -> ir.Value:
+    """Where the offsets in shared memory lie, four bytes a lane."""
+    place, more = x.alloca(128), x.splat(x.b.trunc(offset, I32), 8)
+    for c in range(lanes // 8):
+        x.store(x.b.add(at.low(c), more), place, 32 * c, 32)
+    return place
+
+
+def known_range(m: Module, space: str, lanes: int, width: int, storing: bool, narrow: bool) -> ir.Function:
+    """Context, addresses, lowest offset, bytes from there on; what to add to an address for the host's, 0 unless all lie in one
+    place and are aligned to ``width``. ``space``: ``stable`` is global memory that nothing writes."""
+    name = f"range.{space}.{lanes}.{width}{'.w' if storing else ''}{'.n' if narrow else ''}{tag(m)}"
+    return m.function(name, RANGE, lambda m, x: _known_range(m, x, space, lanes, width, storing, narrow))
+
+
+def _known_range(m: Module, x: Build, space: str, lanes: int, width: int, storing: bool, narrow: bool) -> None:
+    b = x.b
+    _, place, low, span = x.function.args
+    at = Addresses(x, place, narrow)
+    f = frame(m, x, "shared" if space == "shared" else "global", at.of(0), low, span)
+    bad = survey(m, x, at, f, width, lanes).unusual
+    if f.entry is not None:
+        wanted = [(Entry.WRITABLE, 1)] * storing + [(Entry.STABLE, 1)] * (space == "stable")
+        for word, value in [*wanted, *[(Entry.WRITERS, 0)] * m.options.cross_block]:
+            differs = "==" if value else "!="
+            bad = b.or_(bad, b.icmp_unsigned(differs, x.load(f.entry, 8 * word, I64, 8), i64(0)))
+    b.ret(b.select(bad, i64(0), b.sub(f.host, low)))
+
+
+def by_window(m: Module, x: Build, narrow: bool, which: Callable[[str], ir.Function]) -> None:
     """A generic access: the lanes whose address lies in the window of the first one that is left, until none is left."""
     b = x.b
-    ctx, at, offset, bits, pc, *registers = x.function.args
+    ctx, at, offset, bits, pc, known, *registers = x.function.args
+    addresses = Addresses(x, at, narrow)
     head, body, done = x.block("window"), x.block("lanes"), x.block("done")
     before = b.block
     b.branch(head)
@@ -201,7 +243,7 @@ def by_window(m: Module, x: Build, which: Callable[[str], ir.Function]) -> None:
     b.position_at_end(body)
 
     def window(lane: ir.Value) -> ir.Value:
-        a = b.add(x.load(at, b.shl(lane, i64(3)), I64, 8), offset)
+        a = b.add(addresses.of(lane), offset)
         return b.select(b.icmp_unsigned(">=", a, i64(REGION_BASE)), i64(0), b.udiv(a, i64(WINDOW)))
 
     first = window(b.zext(x.first_lane(left), I64))
@@ -217,7 +259,7 @@ def by_window(m: Module, x: Build, which: Callable[[str], ir.Function]) -> None:
         here = x.block(space)
         choice.add_case(i64(number), here)
         b.position_at_end(here)
-        b.call(which(space), [ctx, at, b.sub(offset, i64(number * WINDOW)), mine, pc, *registers])
+        b.call(which(space), [ctx, at, b.sub(offset, i64(number * WINDOW)), mine, pc, known, *registers])
         b.branch(joined)
     b.position_at_end(outside)
     x.fail(Status.BOUNDS, pc)
@@ -229,17 +271,19 @@ def by_window(m: Module, x: Build, which: Callable[[str], ir.Function]) -> None:
     b.ret_void()
 
 
-def count_window(m: Module, space: str) -> ir.Function:
+def count_window(m: Module, space: str, narrow: bool) -> ir.Function:
     """Add the lanes whose generic address lies in a space to a count: context, addresses, offset, lanes, count."""
     start = SHARED_WINDOW if space == "shared" else LOCAL_WINDOW
-    return m.function(f"count.{space}", WINDOW_COUNT, lambda m, x: _count_window(x, start))
+    name = f"count.{space}{'.n' if narrow else ''}"
+    return m.function(name, WINDOW_COUNT, lambda m, x: _count_window(x, narrow, start))
 
 
-def _count_window(x: Build, start: int) -> None:
+def _count_window(x: Build, narrow: bool, start: int) -> None:
     b = x.b
     _, at, offset, bits, count = x.function.args
+    addresses = Addresses(x, at, narrow)
     with x.each_lane(bits) as lane:
-        a = b.add(x.load(at, b.shl(lane, i64(3)), I64, 8), offset)
+        a = b.add(addresses.of(lane), offset)
         inside = b.icmp_unsigned("<", b.sub(a, i64(start)), i64(WINDOW))
         x.add_to(b.zext(inside, I64), count, 0)
     b.ret_void()
@@ -253,7 +297,8 @@ class _Write:
 
     def __init__(self, m: Module, x: Build, move: Move) -> None:
         self.m, self.x, self.move = m, x, move
-        self.at, self.offset, self.bits, self.pc, *self.registers = x.function.args[1:]
+        place, self.offset, self.bits, self.pc, self.known, *self.registers = x.function.args[1:]
+        self.at = Addresses(x, place, move.narrow)
         self.races = move.space == "shared" and m.options.race
         self.crosses = move.space in ("global", "const") and m.options.cross_block
 
@@ -271,26 +316,53 @@ class _Write:
         self._lane_by_lane()
 
     def _whole(self, otherwise: ir.Block) -> None:
+        x, b, move = self.x, self.x.b, self.move
+        inside, look = x.block("inside"), x.block("look")
+        ways: list[tuple[ir.Value, ir.Block]] = []
+        if not self.crosses:
+            ways.append((b.add(self.known, self.offset), b.block))
+            b.cbranch(b.icmp_unsigned("!=", self.known, i64(0)), inside, look)
+        else:
+            b.branch(look)
+        b.position_at_end(look)
+        f = self._look(otherwise)
+        ways.append((f.host, b.block))
+        b.branch(inside)
+        b.position_at_end(inside)
+        host = x.merge(ways)
+        if self.races:
+            self._check_races(otherwise)
+        if move.count == 1:
+            with b.if_then(self._in_line()):
+                self._line(f, host)
+        self._scattered(f, host)
+
+    def _look(self, otherwise: ir.Block) -> Frame:
+        """Look at all addresses; what is unusual goes elsewhere."""
         m, x, b, move = self.m, self.x, self.x.b, self.move
-        f = frame(m, x, move.space, x.load(self.at, 0, I64, 8), self.offset, move.width)
-        s = survey(m, x, self.at, f, move.width, line=move.count == 1)
-        unusual = s.unusual
+        f = frame(m, x, move.space, self.at.of(0), self.offset, move.width)
+        unusual = survey(m, x, self.at, f, move.width).unusual
         if f.entry is not None and move.storing:
             unusual = b.or_(unusual, b.icmp_unsigned("==", x.load(f.entry, 8 * Entry.WRITABLE, I64, 8), i64(0)))
-        inside = x.block("inside")
-        b.cbranch(unusual, otherwise, inside)
-        b.position_at_end(inside)
-        if self.races:
-            self._check_races(f, s, otherwise)
-        if s.line is not None:
-            with b.if_then(s.line):
-                self._line(f)
-        self._scattered(f)
+        usual = x.block("usual")
+        b.cbranch(unusual, otherwise, usual)
+        b.position_at_end(usual)
+        return f
 
-    def _check_races(self, f: Frame, s: Survey, otherwise: ir.Block) -> None:
+    def _in_line(self) -> ir.Value:
+        """Whether the lanes' elements lie side by side, given that they all lie in one place."""
+        x, b, size = self.x, self.x.b, self.move.size
+        groups = [self.at.low(c) for c in range(4)]
+        first = x.splat(b.extract_element(groups[0], i32(0)), 8)
+        steps = [ir.Constant(EIGHT, [i32(size * (8 * c + i)) for i in range(8)]) for c in range(4)]
+        apart = [b.xor(v, b.add(first, s)) for v, s in zip(groups, steps, strict=True)]
+        return b.not_(x.some_bit(x.all_bits(apart)))
+
+    def _check_races(self, otherwise: ir.Block) -> None:
         """Stores that do not lie in rows may meet in one place, and go lane by lane."""
         x, b = self.x, self.x.b
-        checked = b.call(rows.check(self.m, self.move.kind, self.move.width), [x.ctx, s.offsets(x, f), self.pc])
+        offsets = offsets_in_shared(x, self.at, self.offset)
+        checked = b.call(rows.check(self.m, self.move.kind, self.move.width), [x.ctx, offsets, self.pc])
         if self.move.storing:
             simple = x.block("simple")
             b.cbranch(b.icmp_unsigned("==", checked, i32(rows.SCATTERED)), otherwise, simple)
@@ -298,18 +370,18 @@ class _Write:
         else:
             self._leave_if_failed()
 
-    def _line(self, f: Frame) -> None:
+    def _line(self, f: Frame, host: ir.Value) -> None:
         """The lanes' elements lie side by side."""
         x, b, size = self.x, self.x.b, self.move.size
-        first = x.load(self.at, 0, I64, 8)
+        first = self.at.of(0)
         if self.crosses and f.entry is not None:
             shadow.global_line(x, f.entry, b.add(first, f.shift), size, self.move.storing, self.pc)
-        host = b.add(first, f.host)
+        place = b.add(first, host)
         whole = ir.VectorType(I8, 32 * size)
         if self.move.storing:
-            x.store(x.load(self.registers[0], 0, whole, 32), host, 0)
+            x.store(x.load(self.registers[0], 0, whole, 32), place, 0)
         else:
-            x.store(x.load(host, 0, whole), self.registers[0], 0, 32)
+            x.store(x.load(place, 0, whole), self.registers[0], 0, 32)
         b.ret_void()
 
     def _leave_if_failed(self) -> None:
@@ -319,7 +391,7 @@ class _Write:
     def _every_lane(self, step: int) -> Lanes:
         return Lanes(self.x, self.at, step)
 
-    def _scattered(self, f: Frame) -> None:
+    def _scattered(self, f: Frame, host: ir.Value) -> None:
         x, b, move = self.x, self.x.b, self.move
         if self.crosses and f.entry is not None:
             with self._every_lane(1) as lanes:
@@ -327,14 +399,14 @@ class _Write:
                     shadow.global_lane(x, f.entry, b.add(a, f.shift), move.width, move.kind, self.pc)
         with self._every_lane(max(4, move.count)) as lanes:
             for group in range(0, len(lanes), move.count):
-                self._group(f, lanes[group : group + move.count])
+                self._group(host, lanes[group : group + move.count])
         b.ret_void()
 
-    def _group(self, f: Frame, lanes: list[tuple[ir.Value, ir.Value]]) -> None:
+    def _group(self, host: ir.Value, lanes: list[tuple[ir.Value, ir.Value]]) -> None:
         """As many lanes as each has elements: a square, to be transposed."""
         x, b, move = self.x, self.x.b, self.move
         row = ir.VectorType(ir.IntType(8 * move.size), move.count) if move.count > 1 else ir.IntType(8 * move.size)
-        places = [b.add(a, f.host) for _, a in lanes]
+        places = [b.add(a, host) for _, a in lanes]
         columns = [x.at(r, b.mul(lanes[0][0], i64(move.size))) for r in self.registers]
         if move.storing:
             for place, value in zip(places, x.transpose([x.load(c, 0, row, 4) for c in columns]), strict=True):
@@ -397,22 +469,20 @@ class _Write:
         b.ret_void()
 
     def _address(self, lane: ir.Value) -> ir.Value:
-        return self.x.b.add(self.x.load(self.at, self.x.b.shl(lane, i64(3)), I64, 8), self.offset)
+        return self.x.b.add(self.at.of(lane), self.offset)
 
 
 class Lanes:
     """A loop over all lanes, ``step`` in one turn: a context that gives (lane, address) pairs."""
 
-    def __init__(self, x: Build, at: ir.Value, step: int, count: int = 32) -> None:
+    def __init__(self, x: Build, at: Addresses, step: int, count: int = 32) -> None:
         self.x, self.at, self.step = x, at, step
         self.loop = x.unrolled(count, step)
 
     def __enter__(self) -> list[tuple[ir.Value, ir.Value]]:
-        x = self.x
         first = self.loop.__enter__()
-        here = x.at(self.at, x.b.shl(first, i64(3)))
-        lanes = [x.b.add(first, i64(i)) if i else first for i in range(self.step)]
-        return [(lane, x.load(here, 8 * i, I64, 8)) for i, lane in enumerate(lanes)]
+        lanes = [self.x.b.add(first, i64(i)) if i else first for i in range(self.step)]
+        return [(lane, self.at.of(lane)) for lane in lanes]
 
     def __exit__(self, *problem: object) -> None:
         self.loop.__exit__(None, None, None)

@@ -14,7 +14,7 @@ from llvmlite import ir
 
 from prism_mlir.runtime.ptx.decode import Decoded, Step
 from prism_mlir.runtime.ptx.jit import shadow
-from prism_mlir.runtime.ptx.jit.access import access_type, by_window, lane_place, tag
+from prism_mlir.runtime.ptx.jit.access import Addresses, access_type, by_window, lane_place, tag
 from prism_mlir.runtime.ptx.jit.analysis import following
 from prism_mlir.runtime.ptx.jit.build import Build, i64
 from prism_mlir.runtime.ptx.jit.library import Module
@@ -93,28 +93,30 @@ def _repeats(decoded: Decoded, step: Step) -> bool:
     return False
 
 
-def atomic(m: Module, f: Form) -> ir.Function:
-    """Context, addresses, offset, lanes, program counter, registers for the old values and of the sources."""
-    name = f"atomic.{f.space or 'generic'}.{f.name}.{f.scalar.name}"
+def atomic(m: Module, f: Form, narrow: bool) -> ir.Function:
+    """Arguments as ``access_type``: registers for the old values and of the sources."""
+    name = f"atomic.{f.space or 'generic'}.{f.name}.{f.scalar.name}{'.n' if narrow else ''}"
     kind = access_type(1 + len(f.sources))
     if not f.space:
-        return m.function(f"{name}{tag(m)}", kind, lambda m, x: by_window(m, x, lambda s: _in_space(m, f, name, s)))
-    return _in_space(m, f, name, f.space)
+        return m.function(
+            f"{name}{tag(m)}", kind, lambda m, x: by_window(m, x, narrow, lambda s: _in_space(m, f, narrow, name, s))
+        )
+    return _in_space(m, f, narrow, name, f.space)
 
 
-def _in_space(m: Module, f: Form, name: str, space: str) -> ir.Function:
+def _in_space(m: Module, f: Form, narrow: bool, name: str, space: str) -> ir.Function:
     full = f"{name}.{space}{tag(m)}"
-    return m.function(full, access_type(1 + len(f.sources)), lambda m, x: _atomic(m, x, f, space))
+    return m.function(full, access_type(1 + len(f.sources)), lambda m, x: _atomic(m, x, f, narrow, space))
 
 
-def _atomic(m: Module, x: Build, f: Form, space: str) -> None:
+def _atomic(m: Module, x: Build, f: Form, narrow: bool, space: str) -> None:
     b, width = x.b, f.scalar.bytes
-    _, at, offset, bits, pc, old, *sources = x.function.args
+    _, where, offset, bits, pc, _, old, *sources = x.function.args
+    at = Addresses(x, where, narrow)
     stamps = Stamps(x) if m.options.race and space == "shared" else None
     element = ir.IntType(8 * width)
     with x.each_lane(bits) as lane:
-        address = b.add(x.load(at, b.shl(lane, i64(3)), ir.IntType(64), 8), offset)
-        place = lane_place(m, x, space, address, lane, width, pc, True)
+        place = lane_place(m, x, space, b.add(at.of(lane), offset), lane, width, pc, True)
         if stamps is not None:
             shadow.shared_access(m, x, stamps, lane, place.offset, width, "atomic", pc)
         if m.options.cross_block and place.entry is not None:

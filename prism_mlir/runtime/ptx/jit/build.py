@@ -128,6 +128,13 @@ class Build:
             total = self.b.or_(total, v)
         return total
 
+    def merge(self, ways: list[tuple[ir.Value, ir.Block]]) -> ir.Value:
+        """The value that comes with the block that control came from."""
+        result = self.b.phi(ways[0][0].type)
+        for value, block in ways:
+            result.add_incoming(value, block)
+        return result
+
     def call(self, name: str, result: ir.Type, *xs: ir.Value) -> ir.Value:
         have = self.b.module.globals.get(name)
         if have is None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from llvmlite import ir
 
 from prism_mlir.runtime.ptx.jit import rows, shadow
-from prism_mlir.runtime.ptx.jit.access import Frame, Lanes, frame, lane_place, survey, tag
+from prism_mlir.runtime.ptx.jit.access import Addresses, Frame, Lanes, frame, lane_place, survey, tag
 from prism_mlir.runtime.ptx.jit.build import EVERY_LANE, I32, I64, PTR, VOID, Build, i32, i64
 from prism_mlir.runtime.ptx.jit.layout import (
     QUEUE_COMMITTED,
@@ -28,14 +28,16 @@ from prism_mlir.runtime.ptx.jit.layout import (
 from prism_mlir.runtime.ptx.jit.library import Module
 from prism_mlir.runtime.ptx.jit.shadow import Stamps
 
-# Context, destinations, offset, sources, offset, lanes, lanes that copy instead of filling with zeros, program counter.
-COPY = ir.FunctionType(VOID, [PTR, PTR, I64, PTR, I64, I32, I32, I32])
+# Context, destinations, offset, sources, offset, lanes, lanes that copy instead of filling with zeros, program counter, and what
+# is known of the host's addresses of both.
+COPY = ir.FunctionType(VOID, [PTR, PTR, I64, PTR, I64, I32, I32, I32, I64, I64])
 LAND = ir.FunctionType(VOID, [PTR, I64, I32])  # context, groups that may stay in flight, whether all must land
 SLOT = ir.FunctionType(PTR, [PTR, I32])  # context, program counter
 
 
-def copy(m: Module, width: int) -> ir.Function:
-    return m.function(f"copy.{width}{tag(m)}", COPY, lambda m, x: _copy(m, x, width))
+def copy(m: Module, width: int, narrow: bool) -> ir.Function:
+    """cp.async; ``narrow``: addresses in shared memory have 32 bits."""
+    return m.function(f"copy.{width}{'.n' if narrow else ''}{tag(m)}", COPY, lambda m, x: _copy(m, x, width, narrow))
 
 
 def land(m: Module) -> ir.Function:
@@ -57,9 +59,9 @@ def _slot_at(x: Build, queue: ir.Value, index: ir.Value) -> ir.Value:
     return x.at(queue, x.b.add(x.b.mul(number, i64(SLOT_BYTES)), i64(QUEUE_SLOTS)))
 
 
-def _copy(m: Module, x: Build, width: int) -> None:
+def _copy(m: Module, x: Build, width: int, narrow: bool) -> None:
     b = x.b
-    _, target, to, source, off, bits, valid, pc = x.function.args
+    _, target, _, source, off, bits, valid, pc, known_to, known_from = x.function.args
     with b.if_then(b.icmp_unsigned("==", bits, i32(0))):
         b.ret_void()
     slot = b.call(m.function("slot", SLOT, _new_slot), [x.ctx, pc])
@@ -68,32 +70,41 @@ def _copy(m: Module, x: Build, width: int) -> None:
     x.store(bits, slot, SLOT_MASK, 4)
     x.store(i32(width), slot, SLOT_WIDTH, 4)
     x.store(i32(0), slot, SLOT_ROWS, 4)
-    usual, unusual = x.block("usual"), x.block("unusual")
+    targets, sources = Addresses(x, target, narrow), Addresses(x, source, False)
+    usual, unusual, plain, look = (x.block(n) for n in ("usual", "unusual", "plain", "look"))
     every = b.icmp_unsigned("==", b.and_(bits, valid), i32(EVERY_LANE))
     b.cbranch(every, usual, unusual)
     b.position_at_end(usual)
-    there = frame(m, x, "shared", x.load(target, 0, I64, 8), to, width)
-    here = frame(m, x, "global", x.load(source, 0, I64, 8), off, width)
-    assert here.entry is not None
-    to_survey, from_survey = survey(m, x, target, there, width), survey(m, x, source, here, width)
-    unstable = b.icmp_unsigned("==", x.load(here.entry, 8 * Entry.STABLE, I64, 8), i64(0))
-    rare = b.or_(b.or_(to_survey.unusual, from_survey.unusual), unstable)
-    plain = x.block("plain")
-    b.cbranch(rare, unusual, plain)
+    sure = b.and_(b.icmp_unsigned("!=", known_to, i64(0)), b.icmp_unsigned("!=", known_from, i64(0)))
+    ways = [(b.add(known_from, off), b.block)]
+    b.cbranch(sure, plain, look)
+    b.position_at_end(look)
+    here = _look(m, x, targets, sources, width, unusual)
+    ways.append((here.host, b.block))
+    b.branch(plain)
     b.position_at_end(plain)
-    start = x.splat(b.trunc(b.add(there.low, there.shift), I32), 8)
-    offsets = [b.add(v, start) for v in to_survey.inside]
-    for c in range(4):
-        x.store(offsets[c], slot, SLOT_OFFSETS + 32 * c, 32)
-        x.store(from_survey.inside[c], slot, SLOT_SOURCES + 32 * c, 32)
-    if m.options.race:
-        checked = b.call(rows.check(m, "claim", width), [x.ctx, x.at(slot, SLOT_OFFSETS), pc])
-        x.store(checked, slot, SLOT_ROWS, 4)
-    _record(m, x, width, slot, here)
+    _record(m, x, width, slot, targets, sources, x.merge(ways))
+    if m.options.cross_block:
+        _see_sources(m, x, sources, width, off, pc)
     b.ret_void()
     b.position_at_end(unusual)
-    _record_lanes(m, x, width, slot)
+    _record_lanes(m, x, width, slot, targets, sources)
     b.ret_void()
+
+
+def _look(m: Module, x: Build, targets: Addresses, sources: Addresses, width: int, unusual: ir.Block) -> Frame:
+    """Look at the addresses of all lanes; what is unusual, or may be written while the kernel runs, goes elsewhere."""
+    b = x.b
+    to, off = x.function.args[2], x.function.args[4]
+    there = frame(m, x, "shared", targets.of(0), to, width)
+    here = frame(m, x, "global", sources.of(0), off, width)
+    assert here.entry is not None
+    rare = b.or_(survey(m, x, targets, there, width).unusual, survey(m, x, sources, here, width).unusual)
+    rare = b.or_(rare, b.icmp_unsigned("==", x.load(here.entry, 8 * Entry.STABLE, I64, 8), i64(0)))
+    going = x.block("going")
+    b.cbranch(rare, unusual, going)
+    b.position_at_end(going)
+    return here
 
 
 def _new_slot(m: Module, x: Build) -> None:
@@ -110,25 +121,41 @@ def _new_slot(m: Module, x: Build) -> None:
     b.ret(slot)
 
 
-def _record(m: Module, x: Build, width: int, slot: ir.Value, here: Frame) -> None:
+def _record(
+    m: Module, x: Build, width: int, slot: ir.Value, targets: Addresses, sources: Addresses, host: ir.Value
+) -> None:
     """All lanes copy, and nothing can write the source while the kernel runs: its bytes are taken when the copy lands."""
     b = x.b
-    source, pc = x.function.args[3], x.function.args[7]
-    x.store(b.add(here.low, here.host), slot, SLOT_BASE, 8)
+    to, pc = x.function.args[2], x.function.args[7]
+    first, more = sources.of(0), x.splat(b.trunc(to, I32), 8)
+    x.store(b.add(first, host), slot, SLOT_BASE, 8)
+    start = x.splat(b.trunc(first, I32), 8)
+    for c in range(4):
+        x.store(b.add(targets.low(c), more), slot, SLOT_OFFSETS + 32 * c, 32)
+        x.store(b.sub(sources.low(c), start), slot, SLOT_SOURCES + 32 * c, 32)
     for lane in range(0, 32, 64 // width):
-        place = b.inttoptr(b.add(x.load(source, 8 * lane, I64, 8), here.host), PTR)
+        place = b.inttoptr(b.add(sources.of(lane), host), PTR)
         x.call("llvm.prefetch.p0", VOID, place, i32(0), i32(3), i32(1))
-    if m.options.cross_block and here.entry is not None:
-        with b.if_then(b.icmp_unsigned("!=", x.load(here.entry, 8 * Entry.WRITERS, I64, 8), i64(0))):  # noqa: SIM117
-            with Lanes(x, source, 1) as lanes:
-                for _, a in lanes:
-                    shadow.global_lane(x, here.entry, b.add(a, here.shift), width, "read", pc)
+    if m.options.race:
+        checked = b.call(rows.check(m, "claim", width), [x.ctx, x.at(slot, SLOT_OFFSETS), pc])
+        x.store(checked, slot, SLOT_ROWS, 4)
 
 
-def _record_lanes(m: Module, x: Build, width: int, slot: ir.Value) -> None:
+def _see_sources(m: Module, x: Build, sources: Addresses, width: int, off: ir.Value, pc: ir.Value) -> None:
+    """Conflicts between blocks at the sources of all lanes, which lie in one buffer."""
+    b = x.b
+    here = frame(m, x, "global", sources.of(0), off, width)
+    assert here.entry is not None
+    with b.if_then(b.icmp_unsigned("!=", x.load(here.entry, 8 * Entry.WRITERS, I64, 8), i64(0))):  # noqa: SIM117
+        with Lanes(x, sources, 1) as lanes:
+            for _, a in lanes:
+                shadow.global_lane(x, here.entry, b.add(a, here.shift), width, "read", pc)
+
+
+def _record_lanes(m: Module, x: Build, width: int, slot: ir.Value, targets: Addresses, sources: Addresses) -> None:
     """Lane by lane; the bytes are taken now."""
     b = x.b
-    _, target, to, source, off, bits, valid, pc = x.function.args
+    _, _, to, _, off, bits, valid, pc, *_ = x.function.args
     queue = queue_of(x)
     number = b.udiv(b.sub(b.sub(b.ptrtoint(slot, I64), b.ptrtoint(queue, I64)), i64(QUEUE_SLOTS)), i64(SLOT_BYTES))
     slots = b.mul(b.add(x.field(Field.QUEUE_MASK), i64(1)), i64(SLOT_BYTES))
@@ -138,14 +165,14 @@ def _record_lanes(m: Module, x: Build, width: int, slot: ir.Value) -> None:
     stamps = Stamps(x) if m.options.race else None
     piece = ir.IntType(8 * width)
     with x.each_lane(bits) as lane:
-        eight, four, sixteen = (b.shl(lane, i64(n)) for n in (3, 2, 4))
-        place = lane_place(m, x, "shared", b.add(x.load(target, eight, I64, 8), to), lane, width, pc, True)
+        four, sixteen = b.shl(lane, i64(2)), b.shl(lane, i64(4))
+        place = lane_place(m, x, "shared", b.add(targets.of(lane), to), lane, width, pc, True)
         x.store(b.trunc(place.offset, I32), x.at(slot, SLOT_OFFSETS), four, 4)
         x.store(b.trunc(sixteen, I32), x.at(slot, SLOT_SOURCES), four, 4)
         if stamps is not None:
             shadow.shared_access(m, x, stamps, lane, place.offset, width, "write", pc)
         with b.if_then(b.trunc(b.lshr(valid, b.trunc(lane, I32)), ir.IntType(1))):
-            taken = lane_place(m, x, "global", b.add(x.load(source, eight, I64, 8), off), lane, width, pc, False)
+            taken = lane_place(m, x, "global", b.add(sources.of(lane), off), lane, width, pc, False)
             if m.options.cross_block and taken.entry is not None:
                 shadow.global_lane(x, taken.entry, taken.offset, width, "read", pc)
             x.store(x.load(taken.host, 0, piece), data, sixteen, 1)

@@ -7,9 +7,7 @@ open, and calls shared functions.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,6 +18,7 @@ from prism_mlir.runtime.ptx.jit import access, atomic, barrier, copy, matrix, pr
 from prism_mlir.runtime.ptx.jit.analysis import one_way
 from prism_mlir.runtime.ptx.jit.build import I32, I64, i32, i64
 from prism_mlir.runtime.ptx.jit.layout import Field, Status
+from prism_mlir.runtime.ptx.jit.tables import Fill
 from prism_mlir.runtime.ptx.jit.values import CannotCompile, Value
 from prism_mlir.runtime.ptx.jit.warp import activemask, elect, match, redux, shfl, vote
 from prism_mlir.runtime.ptx.memory import SHARED_WINDOW
@@ -27,14 +26,13 @@ from prism_mlir.runtime.ptx.ops.loads import Form, address, form
 from prism_mlir.runtime.ptx.ops.tensor import matrix_form, vector
 from prism_mlir.runtime.ptx.program import Instruction, IntImm, Not, Operand, Reg, Vec
 from prism_mlir.runtime.ptx.specials import CLOCKS
-from prism_mlir.runtime.ptx.table import Context
 from prism_mlir.runtime.ptx.types import SCALARS
 
 if TYPE_CHECKING:
     from prism_mlir.runtime.ptx.jit.kernel import WarpKernel
 
 Family = Callable[["WarpKernel", Step], bool]
-B32, B64 = SCALARS["b32"], SCALARS["b64"]
+B32 = SCALARS["b32"]
 PARTIAL = "is not compiled for blocks whose last warp is not whole"
 
 
@@ -67,11 +65,11 @@ def count_active(k: WarpKernel, step: Step, bits: ir.Value) -> None:
         k.x.add_to(number, k.x.ctx, k.counter(step, ""))
 
 
-def count_windows(k: WarpKernel, step: Step, at: ir.Value, offset: int, bits: ir.Value) -> None:
+def count_windows(k: WarpKernel, step: Step, at: ir.Value, narrow: bool, offset: int, bits: ir.Value) -> None:
     """Count the threads of a generic access whose address lies in shared, and in local memory."""
     for space in ("shared", "local"):
         place = k.x.at(k.x.ctx, k.counter(step, space))
-        k.b.call(access.count_window(k.module, space), [k.x.ctx, at, signed(offset), bits, place])
+        k.b.call(access.count_window(k.module, space, narrow), [k.x.ctx, at, signed(offset), bits, place])
 
 
 def signed(offset: int) -> ir.Constant:
@@ -95,15 +93,15 @@ def ld(k: WarpKernel, step: Step) -> bool:
     if k.agrees(slot) and f.space not in ("local", ""):
         return _ld_one(k, step, f, slot, offset, slots)
     direct = [not k.wanted(s) or k.storage(s).itemsize == f.scalar.bytes for s in slots]
-    at = k.column(slot, np.uint64)
+    at, narrow = k.addresses(slot)
     k.close()
-    bits = k.active(step)
+    bits, known = k.active(step), k.ranges.known(step, f.space, at, narrow)
     places = [k.target(s) if whole else k.temporary() for s, whole in zip(slots, direct, strict=True)]
-    function = access.load(k.module, f.space, f.scalar.bytes, f.lanes)
-    k.b.call(function, [k.x.ctx, at, signed(offset), bits, i32(step.site.pc), *places])
+    function = access.load(k.module, f.space, f.scalar.bytes, f.lanes, narrow)
+    k.b.call(function, [k.x.ctx, at, signed(offset), bits, i32(step.site.pc), known, *places])
     count_active(k, step, bits)
     if not f.space:
-        count_windows(k, step, at, offset, bits)
+        count_windows(k, step, at, narrow, offset, bits)
     for s, place, whole in zip(slots, places, direct, strict=True):
         if not whole:
             loaded = k.lanes_loop().load(place, np.dtype(f"u{f.scalar.bytes}"))
@@ -160,14 +158,14 @@ def st(k: WarpKernel, step: Step) -> bool:
     items = source.items if isinstance(source, Vec) else (source,)
     slot, offset = address(ctx, ctx.operands[0])
     places = [k.column(ctx.src(item, f.scalar, wider=True), f"u{f.scalar.bytes}") for item in items]
-    at = k.column(slot, np.uint64)
+    at, narrow = k.addresses(slot)
     k.close()
-    bits = k.active(step)
-    function = access.store(k.module, f.space, f.scalar.bytes, f.lanes)
-    k.b.call(function, [k.x.ctx, at, signed(offset), bits, i32(step.site.pc), *places])
+    bits, known = k.active(step), k.ranges.known(step, f.space, at, narrow)
+    function = access.store(k.module, f.space, f.scalar.bytes, f.lanes, narrow)
+    k.b.call(function, [k.x.ctx, at, signed(offset), bits, i32(step.site.pc), known, *places])
     count_active(k, step, bits)
     if not f.space:
-        count_windows(k, step, at, offset, bits)
+        count_windows(k, step, at, narrow, offset, bits)
     return True
 
 
@@ -179,15 +177,15 @@ def atom(k: WarpKernel, step: Step) -> bool:
     d = ctx.dst(f.target, f.scalar) if f.target is not None else -1
     if atomic.order_shows(k.decoded, step, f, d >= 0 and k.wanted(d)):
         raise CannotCompile("takes turns in an order that its results may show, and the engines' orders differ")
-    at = k.column(slot, np.uint64)
+    at, narrow = k.addresses(slot)
     k.close()
     bits = k.active(step)
     old = k.target(d) if d >= 0 else k.temporary()
-    function = atomic.atomic(k.module, f)
-    k.b.call(function, [k.x.ctx, at, signed(offset), bits, i32(step.site.pc), old, *sources])
+    function = atomic.atomic(k.module, f, narrow)
+    k.b.call(function, [k.x.ctx, at, signed(offset), bits, i32(step.site.pc), i64(0), old, *sources])
     count_active(k, step, bits)
     if not f.space:
-        count_windows(k, step, at, offset, bits)
+        count_windows(k, step, at, narrow, offset, bits)
     return True
 
 
@@ -228,15 +226,14 @@ def _copy(k: WarpKernel, step: Step) -> bool:
     width = operands[2].value
     to, to_offset = address(ctx, operands[0])
     source, source_offset = address(ctx, operands[1])
-    target, taken = k.column(to, np.uint64), k.column(source, np.uint64)
+    (target, narrow), taken = k.addresses(to), k.column(source, np.uint64)
     copies = _copying_lanes(k, step, operands[3], width) if len(operands) == 4 else None
     k.close()
     bits = k.active(step)
     valid = bits if copies is None else b.and_(bits, copies(bits))
-    b.call(
-        copy.copy(k.module, width),
-        [x.ctx, target, signed(to_offset), taken, signed(source_offset), bits, valid, i32(step.site.pc)],
-    )
+    known = [k.ranges.known(step, "shared", target, narrow), k.ranges.known(step, "stable", taken, False)]
+    places = [target, signed(to_offset), taken, signed(source_offset)]
+    b.call(copy.copy(k.module, width, narrow), [x.ctx, *places, bits, valid, i32(step.site.pc), *known])
     count_active(k, step, bits)
     return True
 
@@ -271,7 +268,33 @@ def ldmatrix(k: WarpKernel, step: Step) -> bool:
     slot, offset = address(ctx, ctx.operands[1])
     count, _ = matrix_form(ctx)
     slots = [ctx.dst(o, B32) for o in vector(ctx, ctx.operands[0], count, "the destination")]
+    fills = k.operands.fills(step, slots, matrix_form(ctx)[1])
+    if fills is not None and not k.options.partial:
+        return _matrix_tables(k, step, slot, offset, slots, fills)
     return _matrix_rows(k, step, slot, offset, matrix.ldmatrix, lambda: [k.target(s) for s in slots])
+
+
+def _matrix_tables(k: WarpKernel, step: Step, slot: int, offset: int, slots: list[int], fills: list[Fill]) -> bool:
+    """An ldmatrix whose results only products use: from shared memory into their tables."""
+    count, trans = matrix_form(k.context)
+    if not any(m.startswith("shared") for m in k.context.mods):
+        offset -= SHARED_WINDOW
+    at, narrow = k.addresses(slot)
+    k.close()
+    known = k.ranges.known(step, "shared", at, narrow)
+    function = matrix.check(k.module, count, narrow, False)
+    host = k.b.call(function, [k.x.ctx, at, signed(offset), i32(step.site.pc), known])
+    for s in slots:
+        k.operands.forget(s)
+    bad = k.b.icmp_unsigned("!=", k.x.field(Field.STATUS), i64(0))
+    with k.b.if_then(bad, likely=False):
+        k.b.branch(k.failed)
+    for fill in fills:
+        place = k.operands.room(fill.table, trans and fill.operand == "A")
+        matrices = [k.x.at(at, (32 if narrow else 64) * i) for i in fill.matrices]
+        function = product.fill(k.module, fill.operand, fill.form, trans, narrow)
+        k.b.call(function, [k.x.ctx, place, host, *matrices])
+    return True
 
 
 def stmatrix(k: WarpKernel, step: Step) -> bool:
@@ -295,14 +318,16 @@ def _matrix_rows(
         offset -= SHARED_WINDOW
     if k.options.partial:
         raise CannotCompile(PARTIAL)
-    at = k.column(slot, np.uint64)
+    at, narrow = k.addresses(slot)
     k.close()
     taken = k.together(step)
+    known = k.ranges.known(step, "shared", at, narrow)
     lanes: ir.Value = i32((1 << (8 * count)) - 1 if count < 4 else -1)
     if taken is not None:
         lanes = k.b.select(taken, lanes, i32(0))
     count_active(k, step, lanes)
-    k.b.call(which(k.module, count, trans), [k.x.ctx, at, signed(offset), lanes, i32(step.site.pc), *registers()])
+    function = which(k.module, count, trans, narrow)
+    k.b.call(function, [k.x.ctx, at, signed(offset), lanes, i32(step.site.pc), known, *registers()])
     return True
 
 
@@ -318,65 +343,11 @@ def movmatrix(k: WarpKernel, step: Step) -> bool:
     return _when_together(k, step, emit)
 
 
-@dataclass(frozen=True, slots=True)
-class _Product:
-    """An mma taken apart: its form, and the slots of D, A, B and C."""
-
-    form: product.Form
-    d: list[int]
-    a: list[int]
-    b: list[int]
-    c: list[int]
-
-    @property
-    def tables(self) -> tuple[Table, Table]:
-        """The operands as tables of numbers: size, how to fill them, and from which slots."""
-        f = self.form
-        return (
-            Table(f.m * f.k * f.bytes, ("A", f.a, f.m, f.k), tuple(self.a)),
-            Table(product.N * f.k * f.bytes, ("B", f.b, f.k), tuple(self.b)),
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """An operand of products, spread in memory."""
-
-    size: int
-    what: tuple[Any, ...]
-    slots: tuple[int, ...]
-
-
-def _product(ctx: Context) -> _Product:
-    mods = [m for m in ctx.mods if m != "satfinite"]
-    shape, (d_type, a_type, b_type, c_type) = mods[2], mods[5:]
-    rows = 8 if shape == "m8n8k4" else 16
-    f = product.Form(a_type, b_type, c_type, d_type, rows, int(shape.split("k")[1]), "satfinite" in ctx.mods)
-    scalar = B64 if a_type == "f64" else B32
-    d = [ctx.dst(o, scalar) for o in vector(ctx, ctx.operands[0], f.registers(f.d), "D")]
-    counts = (f.a_count, f.b_count, f.registers(f.c))
-    sources = [
-        [ctx.src(o, scalar) for o in vector(ctx, operand, count, name)]
-        for operand, count, name in zip(ctx.operands[1:], counts, "ABC", strict=True)
-    ]
-    return _Product(f, d, *sources)
-
-
-def table_uses(k: WarpKernel, steps: Iterable[Step]) -> Counter[Table]:
-    """How often each operand is needed."""
-    uses: Counter[Table] = Counter()
-    for step in steps:
-        if step.site.instruction.opcode == "mma":
-            k.context.begin(step.site.pc, step.site.instruction)
-            uses.update(_product(k.context).tables)
-    return uses
-
-
 def mma(k: WarpKernel, step: Step) -> bool:
     b = k.b
     if k.options.partial:
         raise CannotCompile(PARTIAL)
-    p = _product(k.context)
+    p = k.operands.products[step.site.pc]
     kind = np.dtype(np.uint64 if p.form.a == "f64" else np.uint32)
     addend = [k.column(s, kind) for s in p.c]
     places = [[k.column(s, kind) for s in slots] for slots in (p.a, p.b)]
@@ -387,8 +358,9 @@ def mma(k: WarpKernel, step: Step) -> bool:
 
     def emit() -> None:
         fills = (product.spread_a(k.module, p.form), product.spread_b(k.module, p.form))
-        tables = [k.operands.get(*x) for x in zip(p.tables, fills, places, strict=True)]
-        b.call(product.multiply(k.module, p.form), [k.x.ctx, *tables, *addend, *[k.target(s) for s in p.d]])
+        (left, columns), (right, _) = (k.operands.get(*x) for x in zip(p.tables, fills, places, strict=True))
+        function = product.multiply(k.module, p.form, columns)
+        b.call(function, [k.x.ctx, left, right, *addend, *[k.target(s) for s in p.d]])
         k.operands.used(p.tables)
 
     if taken is None:
@@ -446,6 +418,10 @@ def clock(k: WarpKernel, step: Step) -> bool:
     return False
 
 
+def none(k: WarpKernel, step: Step) -> bool:
+    raise CannotCompile("has no compiled form")
+
+
 FAMILIES: dict[str, Family] = {
     "ld": ld,
     "ldu": ld,
@@ -468,4 +444,5 @@ FAMILIES: dict[str, Family] = {
     "stmatrix": stmatrix,
     "movmatrix": movmatrix,
     "mma": mma,
+    "wmma": none,
 }

@@ -27,6 +27,7 @@ from prism_mlir.runtime.ptx.jit.homes import HEADER, Lives, homes, members
 from prism_mlir.runtime.ptx.jit.layout import Field, Status, Wait
 from prism_mlir.runtime.ptx.jit.library import Module
 from prism_mlir.runtime.ptx.jit.loops import Loop
+from prism_mlir.runtime.ptx.jit.ranges import Ranges
 from prism_mlir.runtime.ptx.jit.tables import Tables
 from prism_mlir.runtime.ptx.jit.values import LANES, CannotCompile, Value, constant, element_type, is_vector
 from prism_mlir.runtime.ptx.program import Program
@@ -98,6 +99,7 @@ class WarpKernel:
         self.busy: set[int] = set()  # temporaries of the instruction at hand,
         self.pinned: set[int] = set()  # and of earlier ones, which the open loop still reads
         self.operands = Tables(self)
+        self.ranges = Ranges(self)
         self._write()
 
     # -- registers ------------------------------------------------------------------------------------------------
@@ -232,6 +234,11 @@ class WarpKernel:
         loop.store(self.read(slot).astype(kind).parts[0], place, kind)
         return place
 
+    def addresses(self, slot: int) -> tuple[ir.Value, bool]:
+        """Where 32 addresses lie, and whether they have 32 bits; valid once the loop is closed."""
+        narrow = slot not in self.uniform and self.storage(slot).itemsize == 4
+        return self.column(slot, np.uint32 if narrow else np.uint64), narrow
+
     def target(self, slot: int) -> ir.Value:
         """Where an instruction puts 32 results."""
         if not self.wanted(slot):
@@ -318,7 +325,8 @@ class WarpKernel:
         """The instructions of a block but for its control flow."""
         b, x = self.b, self.x
         self.scalars, self.changed = {}, set()
-        self.operands.begin(families.table_uses(self, block.steps))
+        self.operands.begin(block.steps, self.lives.before[at][-1])
+        self.ranges.begin(block.steps)
         threads = b.zext(x.call("llvm.ctpop.i32", I32, self.running), I64)
         x.add_to(i64(1), x.ctx, self.counts + 16 * at)
         x.add_to(threads, x.ctx, self.counts + 16 * at + 8)
@@ -331,6 +339,7 @@ class WarpKernel:
                 break
             if step.raw is not None:
                 touched |= self._step(step)
+            self.ranges.passed(step)
         else:
             self.before = rows[-1]
         self._flush(self.before)

@@ -9,25 +9,33 @@ from __future__ import annotations
 from llvmlite import ir
 
 from prism_mlir.runtime.ptx.jit import rows
-from prism_mlir.runtime.ptx.jit.access import access_type, frame, lane_place, survey, tag
+from prism_mlir.runtime.ptx.jit.access import Addresses, access_type, frame, lane_place, offsets_in_shared, survey, tag
 from prism_mlir.runtime.ptx.jit.build import I16, I32, I64, PTR, VOID, Build, i32, i64
 from prism_mlir.runtime.ptx.jit.layout import Field
 from prism_mlir.runtime.ptx.jit.library import Module
 
 HALVES = ir.VectorType(I16, 8)
-CHECK = ir.FunctionType(I64, [PTR, PTR, I64, I32, I32])  # context, addresses, offset, lanes, program counter
+# Context, addresses, offset, program counter, what is known of the host's addresses.
+CHECK = ir.FunctionType(I64, [PTR, PTR, I64, I32, I64])
 MOVE = ir.FunctionType(VOID, [PTR, PTR, PTR])
 
 
-def ldmatrix(m: Module, count: int, trans: bool) -> ir.Function:
-    """Context, addresses, offset, lanes whose address counts, program counter, registers."""
-    name = f"ldmatrix.x{count}{'.trans' if trans else ''}{tag(m)}"
-    return m.function(name, access_type(count), lambda m, x: _rows(m, x, count, trans, False))
+def ldmatrix(m: Module, count: int, trans: bool, narrow: bool) -> ir.Function:
+    """Arguments as ``access_type``; the lanes are all whose address counts, or none."""
+    name = f"ldmatrix.x{count}{'.trans' if trans else ''}{'.n' if narrow else ''}{tag(m)}"
+    return m.function(name, access_type(count), lambda m, x: _rows(m, x, count, trans, narrow, False))
 
 
-def stmatrix(m: Module, count: int, trans: bool) -> ir.Function:
-    name = f"stmatrix.x{count}{'.trans' if trans else ''}{tag(m)}"
-    return m.function(name, access_type(count), lambda m, x: _rows(m, x, count, trans, True))
+def stmatrix(m: Module, count: int, trans: bool, narrow: bool) -> ir.Function:
+    name = f"stmatrix.x{count}{'.trans' if trans else ''}{'.n' if narrow else ''}{tag(m)}"
+    return m.function(name, access_type(count), lambda m, x: _rows(m, x, count, trans, narrow, True))
+
+
+def check(m: Module, count: int, narrow: bool, storing: bool) -> ir.Function:
+    """Check the rows of all matrices; returns what to add to an address for the host's."""
+    kind = "claim" if storing else "read"
+    name = f"rows.{kind}.x{count}{'.n' if narrow else ''}{tag(m)}"
+    return m.function(name, CHECK, lambda m, x: _check(m, x, 8 * count, narrow, kind))
 
 
 def movmatrix(m: Module) -> ir.Function:
@@ -42,36 +50,42 @@ def _movmatrix(m: Module, x: Build) -> None:
     x.b.ret_void()
 
 
-def _rows(m: Module, x: Build, count: int, trans: bool, storing: bool) -> None:
+def _rows(m: Module, x: Build, count: int, trans: bool, narrow: bool, storing: bool) -> None:
     b = x.b
-    _, at, offset, bits, pc, *registers = x.function.args
+    _, place, offset, bits, pc, known, *registers = x.function.args
     with b.if_then(b.icmp_unsigned("==", bits, i32(0))):
         b.ret_void()
-    kind = "claim" if storing else "read"
-    check = m.function(f"rows.{kind}.x{count}{tag(m)}", CHECK, lambda m, x: _check(m, x, 8 * count, kind))
-    host = b.call(check, [x.ctx, at, offset, bits, pc])
+    at = Addresses(x, place, narrow)
+    host = b.call(check(m, count, narrow, storing), [x.ctx, place, offset, pc, known])
     with b.if_then(b.icmp_unsigned("!=", x.field(Field.STATUS), i64(0)), likely=False):
         b.ret_void()
     for i, register in enumerate(registers):
-        places = [x.at(b.add(x.load(at, 8 * (8 * i + r), I64, 8), host), 0) for r in range(8)]
+        places = [x.at(b.add(at.of(8 * i + r), host), 0) for r in range(8)]
         mine = [x.at(register, 16 * r) for r in range(8)]
         sources, targets = (mine, places) if storing else (places, mine)
-        rows_ = [x.load(p, 0, HALVES, 2) for p in sources]
-        for p, row in zip(targets, x.transpose(rows_) if trans else rows_, strict=True):
+        halves = [x.load(p, 0, HALVES, 2) for p in sources]
+        for p, row in zip(targets, x.transpose(halves) if trans else halves, strict=True):
             x.store(row, p, 0, 2)
     b.ret_void()
 
 
-def _check(m: Module, x: Build, lanes: int, kind: str) -> None:
-    """Check the rows of all matrices; returns what to add to an address for the host's."""
+def _check(m: Module, x: Build, lanes: int, narrow: bool, kind: str) -> None:
     b = x.b
-    _, at, offset, bits, pc = x.function.args
-    f = frame(m, x, "shared", x.load(at, 0, I64, 8), offset, 16)
-    s = survey(m, x, at, f, 16, lanes)
-    with b.if_then(s.unusual, likely=False), x.each_lane(bits) as lane:  # perhaps in several variables
-        a = b.add(x.load(at, b.shl(lane, i64(3)), I64, 8), offset)
+    _, place, offset, pc, known = x.function.args
+    at = Addresses(x, place, narrow)
+    look, races = x.block("look"), x.block("races")
+    ways = [(b.add(known, offset), b.block)]
+    b.cbranch(b.icmp_unsigned("!=", known, i64(0)), races, look)
+    b.position_at_end(look)
+    f = frame(m, x, "shared", at.of(0), offset, 16)
+    unusual = survey(m, x, at, f, 16, lanes).unusual
+    with b.if_then(unusual, likely=False), x.each_lane(i32((1 << lanes) - 1)) as lane:  # perhaps in several variables
+        a = b.add(at.of(lane), offset)
         lane_place(m, x, "shared", a, lane, 16, pc, kind == "claim", lambda: b.ret(f.host))
+    ways.append((f.host, b.block))
+    b.branch(races)
+    b.position_at_end(races)
+    host = x.merge(ways)
     if m.options.race:
-        # Offsets are right modulo 2**32, whatever the survey says.
-        b.call(rows.check(m, kind, 16, lanes), [x.ctx, s.offsets(x, f), pc])
-    b.ret(f.host)
+        b.call(rows.check(m, kind, 16, lanes), [x.ctx, offsets_in_shared(x, at, offset, lanes), pc])
+    b.ret(host)

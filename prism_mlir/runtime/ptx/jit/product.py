@@ -1,9 +1,10 @@
 """mma.sync in compiled code, sums with k ascending and C last, as in ``ops.tensor``.
 
-Operands are spread into tables first: A row by row, B column by column as vectors, all as numbers of the type that sums have.
-A table stays valid as long as the registers that it was made from, so that a matrix that several products use is spread
-once. A vector of eight sums is one row of D; its lanes are columns 0 2 4 6 1 3 5 7, because so the registers of C and D hold
-them: 16 bytes of register 0, then 16 bytes of register 1.
+Operands are spread into tables first, as numbers of the type that sums have: A by rows or by columns, whichever is simpler, B
+as a vector of its eight columns for each k. A table stays valid as long as the registers that it was made from, so that a
+matrix that several products use is spread once; where only products use what ldmatrix loads, it goes from shared memory into
+tables. A vector of eight sums is one row of D; its lanes are columns 0 2 4 6 1 3 5 7, because so the registers of C and D
+hold them: 16 bytes of register 0, then 16 bytes of register 1.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from dataclasses import dataclass
 
 from llvmlite import ir
 
+from prism_mlir.runtime.ptx.jit.access import Addresses
 from prism_mlir.runtime.ptx.jit.build import I8, I16, I32, I64, PTR, VOID, Build, i64, same
 from prism_mlir.runtime.ptx.jit.library import Module
 
@@ -76,11 +78,23 @@ def spread_b(m: Module, form: Form) -> ir.Function:
     return m.function(name, ir.FunctionType(VOID, [PTR] * (2 + form.b_count)), lambda m, x: _spread_b(x, form))
 
 
-def multiply(m: Module, form: Form) -> ir.Function:
-    """Context, table of A, table of B, registers of C, registers of D."""
-    name = f"multiply.{form.a}.{form.c}.{form.d}.{form.m}x{form.k}{'.sat' if form.saturate else ''}"
+def multiply(m: Module, form: Form, columns: bool) -> ir.Function:
+    """Context, table of A (``columns``: which is by columns), table of B, registers of C, registers of D."""
+    name = f"multiply.{form.a}.{form.c}.{form.d}.{form.m}x{form.k}{'.sat' if form.saturate else ''}{'.t' * columns}"
     count = 3 + form.registers(form.c) + form.registers(form.d)
-    return m.function(name, ir.FunctionType(VOID, [PTR] * count), lambda m, x: _multiply(x, form))
+    return m.function(name, ir.FunctionType(VOID, [PTR] * count), lambda m, x: _multiply(x, form, columns))
+
+
+def fill(m: Module, operand: str, form: Form, trans: bool, narrow: bool) -> ir.Function:
+    """A table from shared memory: context, table, what to add to an address for the host's, and for each register the eight
+    addresses of its matrix. A transposed A comes by columns."""
+    count = form.a_count if operand == "A" else form.b_count
+    kind = form.a if operand == "A" else form.b
+    name = f"fill.{operand}.{kind}.{form.m}x{form.k}{'.trans' * trans}{'.n' * narrow}"
+    write = {"A": _fill_a, "B": _fill_b}[operand]
+    return m.function(
+        name, ir.FunctionType(VOID, [PTR, PTR, I64] + [PTR] * count), lambda m, x: write(x, form, trans, narrow)
+    )
 
 
 # -- numbers --------------------------------------------------------------------------------------------------------------
@@ -126,21 +140,22 @@ def _spread_a(x: Build, form: Form) -> None:
 def _spread_b(x: Build, form: Form) -> None:
     """Register r holds, for each column n, rows 4 e r to 4 e more; the table has one vector of columns a row."""
     _, table, *registers = x.function.args
-    e = form.elements
+    e, column = form.elements, 4 * form.register
     for r, register in enumerate(registers):
-        for part in range(e):  # four rows at a time
-            pairs = [_pair(x, register, form, j, part) for j in range(4)]
-            for t, vector in enumerate(_turn(x, pairs)):
-                x.store(vector, table, (4 * (e * r + part) + t) * N * form.bytes, 32)
+        for part in range(e):
+            places = [x.at(register, column * n + column // e * part) for n in range(N)]
+            _store_four(x, places, form, e * r + part, table)
     x.b.ret_void()
 
 
-def _pair(x: Build, register: ir.Value, form: Form, j: int, part: int) -> ir.Value:
-    """Rows ``4 part`` to ``4 part + 3`` of columns 2 j and 2 j + 1."""
-    four = 4 * form.register // form.elements  # bytes of four operands
-    column = 4 * form.register
-    both = [_load(x, x.at(register, column * (2 * j + i) + four * part), form.b, 4) for i in range(2)]
-    return _numbers(x, x.shuffle(both[0], both[1], list(range(8))), form.b)
+def _store_four(x: Build, places: list[ir.Value], form: Form, fourth: int, table: ir.Value) -> None:
+    """Rows ``4 fourth`` to ``4 fourth + 3`` of B: ``places`` is where those of each column lie."""
+    pairs = []
+    for j in range(4):
+        both = [_load(x, places[2 * j + i], form.b, 4) for i in range(2)]
+        pairs.append(_numbers(x, x.shuffle(both[0], both[1], list(range(8))), form.b))
+    for t, vector in enumerate(_turn(x, pairs)):
+        x.store(vector, table, (4 * fourth + t) * N * form.bytes, 32)
 
 
 def _turn(x: Build, pairs: list[ir.Value]) -> list[ir.Value]:
@@ -154,21 +169,55 @@ def _turn(x: Build, pairs: list[ir.Value]) -> list[ir.Value]:
     return [x.shuffle(mixed[0][k], mixed[1][k], how) for k in range(2) for how in (near, far)]
 
 
+def _matrix_row(x: Build, addresses: ir.Value, r: int, narrow: bool) -> ir.Value:
+    """Where row r of a matrix lies."""
+    return x.at(x.b.add(Addresses(x, addresses, narrow).of(r), x.function.args[2]), 0)
+
+
+def _fill_a(x: Build, form: Form, trans: bool, narrow: bool) -> None:
+    _, table, _, *matrices = x.function.args
+    width, halves = 4 * form.elements, form.m // 8
+    for j, matrix in enumerate(matrices):
+        for r in range(8):
+            values = _numbers(x, _load(x, _matrix_row(x, matrix, r, narrow), form.a, width), form.a)
+            row, column = 8 * (j % halves), j // halves * width
+            place = (column + r) * form.m + row if trans else (row + r) * form.k + column
+            x.store(values, table, place * form.bytes, 16)
+    x.b.ret_void()
+
+
+def _fill_b(x: Build, form: Form, trans: bool, narrow: bool) -> None:
+    _, table, _, *matrices = x.function.args
+    e = form.elements
+    for j, matrix in enumerate(matrices):
+        rows = [_matrix_row(x, matrix, r, narrow) for r in range(8)]
+        if trans:
+            for r, row in enumerate(rows):
+                columns = x.shuffle(_load(x, row, form.b, N), None, [0, 2, 4, 6, 1, 3, 5, 7])
+                x.store(_numbers(x, columns, form.b), table, (8 * j + r) * N * form.bytes, 32)
+            continue
+        for part in range(e):
+            _store_four(x, [x.at(row, 16 // e * part) for row in rows], form, e * j + part, table)
+    x.b.ret_void()
+
+
 # -- products -------------------------------------------------------------------------------------------------------------
 
 
-def _multiply(x: Build, form: Form) -> None:
+def _multiply(x: Build, form: Form, columns: bool) -> None:
     """Eight rows at a time: their sums fill half of the vector registers."""
     _, left, right, *rest = x.function.args
     c, d = rest[: form.registers(form.c)], rest[form.registers(form.c) :]
+    steps = (1, form.m) if columns else (form.k, 1)
     for half in range(form.m // 8):
-        sums = _sums(x, x.at(left, 8 * half * form.k * form.bytes), right, form)
+        sums = _sums(x, x.at(left, 8 * half * steps[0] * form.bytes), right, form, *steps)
         for g, value in enumerate(sums):
             _put(x, _accumulate(x, value, _addend(x, c, form, half, g), form), d, form, half, g)
     x.b.ret_void()
 
 
-def _sums(x: Build, left: ir.Value, right: ir.Value, form: Form) -> list[ir.Value]:
+def _sums(x: Build, left: ir.Value, right: ir.Value, form: Form, row_step: int, k_step: int) -> list[ir.Value]:
+    """``row_step``, ``k_step``: numbers from one row of A to the next, and from one k to the next."""
     b = x.b
     vector = ir.VectorType(form.sum, N)
     zero = same(form.sum, 0 if form.sum == I32 else -0.0, N)  # -0 + x is x, whatever x is
@@ -181,10 +230,10 @@ def _sums(x: Build, left: ir.Value, right: ir.Value, form: Form) -> list[ir.Valu
     for t in totals:
         t.add_incoming(zero, before)
     column = x.load(right, b.mul(k, i64(N * form.bytes)), vector, 32)
-    row = x.at(left, b.mul(k, i64(form.bytes)))
+    numbers = x.at(left, b.mul(k, i64(k_step * form.bytes)))
     following = []
     for g, total in enumerate(totals):
-        one = x.splat(x.load(row, g * form.k * form.bytes, form.sum, 4), N)
+        one = x.splat(x.load(numbers, g * row_step * form.bytes, form.sum, 4), N)
         following.append(_add_product(x, total, one, column, form))
     after = b.add(k, i64(1))
     k.add_incoming(after, body)

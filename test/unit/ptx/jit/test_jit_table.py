@@ -151,6 +151,7 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "testp": ("testp.normal.f32 %q2, %f1;",),
     "trap": ("setp.eq.u32 %p1, %r6, 9; @%p1 trap;",),
     "vote": ("vote.sync.ballot.b32 %r10, %q1, -1;", "vote.sync.any.pred %q2, !%q1, -1;"),
+    "wmma": ("wmma.load.a.sync.aligned.row.m8n8k4.shared.f64 {%d3}, [%rd6];",),
     "xor": ("xor.b32 %r10, %r2, %r3;",),
 }  # fmt: skip
 # Why an instruction is left to the reference engine.
@@ -159,6 +160,7 @@ REASONS = {
     "mul.rz.f64": "rounds f64 in one direction",
     "fma.rm.f64": "rounds f64 in one direction",
     "cvt.rm.f64.s64": "rounds f64 in one direction",
+    "wmma": "has no compiled form",
     "ld.volatile": "may wait for what another thread stores",
     "ld.acquire": "may wait for what another thread stores",
 }
