@@ -1,9 +1,9 @@
 """How far off may emitted code be? A running error analysis of the program (Higham, "Accuracy and Stability", section 3.3).
 
-Every value carries a bound on the error of an evaluation that does arithmetic in f32, sums n terms with an error of about
-sqrt(n) units in the last place of their absolute sum, and rounds computed tiles to the program's narrowest type before a product
-(tensor cores take no wider operands). A graph found by the search orders the operations differently; the factor ``SLACK`` leaves
-room for that. The bound knows nothing of the emitted code or of the source's own errors.
+Every value carries a bound on the error of an evaluation that does arithmetic in f32 (denormals may lose bits), sums n terms with
+an error of about sqrt(n) units in the last place of their absolute sum, and rounds computed tiles to the program's narrowest type
+before a product (tensor cores take no wider operands). A graph found by the search orders the operations differently; the factor
+``SLACK`` leaves room for that. The bound knows nothing of the emitted code or of the source's own errors.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from prism_mlir.compiler.scalar_error import rounding_error
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.fields import Reals
-from prism_mlir.graph.ops import Kind, Op, evaluate_op, unary
+from prism_mlir.graph.ops import DIV, MUL, Kind, Op, evaluate_op, unary
 from prism_mlir.graph.program import Program, ProgramNode
 from prism_mlir.graph.shifts import ShiftedEvaluation, scores
 
 F32_UNIT = 2.0**-24
+F32_TINY = 2.0**-149  # the smallest f32 above zero
 FUNCTION_UNITS = 8  # of f32: approximate exp, reciprocal and rsqrt err by 1 or 2 each, a chain by a few
 SLACK = 4.0
 _EXP = unary("exp(x)")
@@ -52,7 +54,7 @@ def error_bounds(program: Program, views: Sequence[F64], stored: Collection[int]
             rank = a[0].ndim if a else 0
             op = node.op if node.shift is None else _EXP
             values.append(np.asarray(evaluate_op(op, a, rank, Reals())))
-            errors.append(_propagate(op, a, e, values[-1]))
+            errors.append(_propagate(op, a, e, values[-1]) + _underflow(op, a))
             computed.append(True)
             if len(values) - 1 in stored:
                 errors[-1] = errors[-1] + _unit(node.dtype) * (abs(values[-1]) + errors[-1]) + _tiny(node.dtype)
@@ -86,6 +88,13 @@ def _narrowest(program: Program) -> DType:
     return max(dtypes, key=_unit, default=DType.F32)
 
 
+def _underflow(op: Op, a: list[F64]) -> float:
+    """What results below the smallest normal f32 lose, beyond their relative errors; sums lose nothing (Higham, section 2.4)."""
+    if op.kind is Kind.MATMUL:
+        return F32_TINY * int(a[0].shape[-1])
+    return F32_TINY if op.kind is Kind.UNARY or op in (MUL, DIV) else 0.0
+
+
 def _propagate(op: Op, a: list[F64], e: list[F64], value: F64) -> F64:
     match op.kind:
         case Kind.MATMUL:
@@ -101,7 +110,8 @@ def _propagate(op: Op, a: list[F64], e: list[F64], value: F64) -> F64:
         case Kind.UNARY:
             assert op.fn is not None
             moved = np.maximum(abs(op.fn(a[0] + e[0]) - value), abs(op.fn(a[0] - e[0]) - value))
-            return np.asarray(np.where(e[0] > 0, moved, 0.0) + FUNCTION_UNITS * F32_UNIT * abs(value))
+            own = rounding_error(op.fn, a[0], F32_UNIT)
+            return np.asarray(np.where(e[0] > 0, moved, 0.0) + own + FUNCTION_UNITS * F32_UNIT * abs(value))
         case Kind.BINARY:
             return _binary(op, a, e, value)
         case Kind.CONSTANT:

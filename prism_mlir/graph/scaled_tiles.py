@@ -49,6 +49,7 @@ from prism_mlir.graph.shifts import Degrees, combined_degrees, meets
 
 _NO_LESS = unary(ScalarFn.of(sympy.Max(X, sympy.Float(LOWEST))))
 _EXP = unary("exp(x)")
+_ONE = unary("1")
 
 
 def scale_tiles(program: Program, graph: KernelGraph) -> KernelGraph:
@@ -64,7 +65,7 @@ def scale_tiles(program: Program, graph: KernelGraph) -> KernelGraph:
 
 
 def _is_scaled(graph: KernelGraph) -> bool:
-    return any(n.op in (RUNNING_MAX, _NO_LESS) for custom in graph.custom for n in custom.block.nodes)
+    return any(n.op in (RUNNING_MAX, _NO_LESS, _ONE) for custom in graph.custom for n in custom.block.nodes)
 
 
 # -- first: over which dims of each exponential's argument the maximum must be taken ---------------------------------------------
@@ -375,17 +376,24 @@ class _Block:
         dims = self.owner.summed[self.kernel, j]
         inner = op.fn.expr.args[0]
         scaled = argument if inner == X else self.add(unary(ScalarFn.of(inner)), argument)
-        if not dims:
-            return self.add(_EXP, scaled)
+        if not dims:  # no maximum to take: it is its own reference, so that exponents cancel before they are taken
+            index = self.add(_ONE, scaled)
+            self.degrees[index] = {scaled: 1}
+            return index
         largest = scaled
         for d in sorted(dims):
             largest = self.add(reduce_max(d), largest)
             self.cut_maxima |= self.parts[j][d] & set(self.block.grid)
-        in_loop = self.stages[largest] is Stage.BODY
-        reference = self.add(RUNNING_MAX, largest) if in_loop else self.add(_NO_LESS, largest)
+        reference = self.add(RUNNING_MAX if self._is_one_maximum(j, largest) else _NO_LESS, largest)
         index = self.add(_EXP, self.add(SUB, scaled, reference))
         self.degrees[index] = {reference: 1}
         return index
+
+    def _is_one_maximum(self, j: int, largest: int) -> bool:
+        """Whether the maxima of all iterations are parts of one maximum; else each iteration has rows of its own."""
+        dims = self.owner.summed[self.kernel, j]
+        kept = frozenset[str]().union(*(part for d, part in enumerate(self.parts[j]) if d not in dims))
+        return self.stages[largest] is Stage.BODY and self.block.loop not in kept
 
     def _accumulate(self, op: Accum, operand: int) -> int:
         degrees = self.degrees.get(operand, {})

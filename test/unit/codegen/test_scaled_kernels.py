@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from prism_mlir.codegen.compile import compile_graph, feasible
+from prism_mlir.compiler.accuracy import references
 from prism_mlir.compiler.discover import discover
 from prism_mlir.compiler.error_bound import error_bounds
 from prism_mlir.compiler.execute import Emulator
@@ -29,9 +30,15 @@ from prism_mlir.graph.scaled_tiles import with_scaled_tiles
 from prism_mlir.graph.schedule import Schedule
 from prism_mlir.search.limits import SearchLimits
 
+EXP = unary("exp(x)")
+
 
 def shifted(program: Program) -> Program:
-    nodes = [replace(n, shift=2) if n.op.fn is not None and n.op.fn.text == "exp(x)" else n for n in program.nodes]
+    return shifted_by(2, program)
+
+
+def shifted_by(dim: int, program: Program) -> Program:
+    nodes = [replace(n, shift=dim) if n.op.fn is not None and n.op.fn.text == "exp(x)" else n for n in program.nodes]
     return replace(program, nodes=tuple(nodes))
 
 
@@ -135,3 +142,36 @@ def test_the_reduction_itself_raises_the_maximum() -> None:
     keys = {b.key for b in placement.buffers}
     assert (reduction, "value") not in keys
     assert {(running, "value"), (running, "factor")} <= keys
+
+
+def rows_of_softmax() -> Program:
+    """softmax(X) over its rows: exponentials that one kernel sums up and another one divides."""
+    return shifted_by(1, build_program("rows", {"X": (24, 32)}, [(EXP, (0,)), (sum_(1), (1,)), (DIV, (1, 2))]))
+
+
+def columns_of_softmax() -> Program:
+    """softmax(X) over its columns, times W: a loop over the product's inner dim has other columns in each iteration."""
+    nodes = [(EXP, (0,)), (sum_(0), (2,)), (DIV, (2, 3)), (MATMUL, (4, 1))]
+    return shifted_by(0, build_program("columns", {"X": (16, 64), "W": (64, 8)}, nodes))
+
+
+@pytest.mark.parametrize("make", [rows_of_softmax, columns_of_softmax])
+def test_maxima_far_apart(make: Callable[[], Program]) -> None:
+    """Scores of some 1e4 either way, each row or column at a height of its own: every graph subtracts the right maximum."""
+    program = make()
+    graphs = [g for g in discover(program, SearchLimits(operators=5, kernels=2)).proved if scales(program, g)]
+    assert any(len(g.nodes) == 2 for g in graphs) and any(n.block.loop for g in graphs for n in g.custom)
+    values = [np.random.default_rng(1).standard_normal(i.shape) for i in program.inputs]
+    values[0] *= 2000.0
+    inputs = [from_float64(v, i.dtype) for v, i in zip(values, program.inputs, strict=True)]
+    (reference,) = references(program, inputs)
+    for graph in graphs[:: max(1, len(graphs) // 8)]:
+        compiled = compile_graph(program, graph, Schedule.of(dict.fromkeys(graph.parallel_dims, 2), 2, 1))
+        (got,) = Emulator(compiled.launch, {compiled.launch.kernels[0].ptx: compiled.ptx})(inputs)
+        value = to_float64(got, program.outputs[0].dtype)
+        assert (np.abs(value - reference.exact) <= reference.bound).all(), str(graph)
+
+
+def scales(program: Program, graph: KernelGraph) -> bool:
+    """Whether there is code for it."""
+    return bool(with_scaled_tiles(program, [graph])[0])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -132,3 +133,30 @@ def test_values_stored_between_parts_are_rounded() -> None:
     product = 4 * np.abs(tight.exact)
     assert (more >= 2.0**-11 * product / 4).all()
     assert (more <= 8 * 2.0**-11 * product / 4 + 1e-6).all()
+
+
+def test_cancellation_inside_a_function_is_no_fault() -> None:
+    """x (1 + erf(x / sqrt(2))) / 2 at -4.75 is -4.83e-06; in f32, 1 + erf is 2.03e-06, which is 17 units of 2**-23."""
+    program = build_program("gelu", {"x": (1, 1)}, [(unary("x*(1 + erf(x/sqrt(2)))/2"), (0,))])
+    program = with_f32(program)
+    (reference,) = references(program, (np.array([[-4.75]], np.float32),))
+    step = 4.75 / 2 * 2.0**-24  # of f32 below 1, where erf lies
+    assert step < reference.bound[0, 0] < 40 * step
+    (at_two,) = references(program, (np.array([[2.0]], np.float32),))
+    assert at_two.bound[0, 0] < 100 * 2.0**-23  # nothing cancels there
+
+
+def test_denormal_factors_lose_bits() -> None:
+    """exp(-100) is 3.8e-44, 26.5 times the smallest f32: rounded to 26 or 27, then multiplied by 1000."""
+    program = with_f32(build_program("tiny", {"x": (1, 1)}, [(unary("exp(x)"), (0,)), (unary("1000*x"), (1,))]))
+    (reference,) = references(program, (np.array([[-100.0]], np.float32),))
+    assert 500 * 2.0**-149 < reference.bound[0, 0] < 10_000 * 2.0**-149
+
+
+def with_f32(program: Program) -> Program:
+    return replace(
+        program,
+        inputs=tuple(replace(i, dtype=DType.F32) for i in program.inputs),
+        nodes=tuple(replace(n, dtype=DType.F32) for n in program.nodes),
+        outputs=tuple(replace(o, dtype=DType.F32) for o in program.outputs),
+    )
