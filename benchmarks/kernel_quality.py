@@ -73,6 +73,7 @@ def main(
         for path in sorted((INPUTS / folder).glob("*.mlir")):
             if not only or any(word in path.name for word in only):
                 rows += rows_of(path, options, target, unfused, triton)
+                write(rows, output)  # what is there already, should the run be stopped
                 print(f"{len(rows)} rows, {path.name}", file=sys.stderr)
     note = (
         f"targets: global/min <= {BYTES_TARGET} for a single kernel (bytes), no spills, bank conflicts <= {CONFLICT_TARGET:.0%} "
@@ -81,7 +82,6 @@ def main(
     show("Kernel quality: what is moved and computed", display(rows), ("program", "by", *WORK), note)
     show("Kernel quality: thousands of warp instructions", display(rows), ("program", "by", *THOUSANDS))
     show("Kernel quality: resources and time", display(rows), ("program", "by", *HELD))
-    write(rows, output)
 
 
 def rows_of(path: Path, options: CompileOptions, target: Target, unfused: bool, triton: bool) -> list[Row]:

@@ -28,7 +28,7 @@ BYTES_TARGET = 1.05  # global bytes over compulsory ones, for a single kernel
 CONFLICT_TARGET = 0.02  # bank-conflict wavefronts of all shared wavefronts
 WIDE = 16  # bytes of a global access of a thread, where alignment permits
 
-ISSUED_PER_CLOCK = 4  # warp instructions an SM issues: one for each sub-core
+SCHEDULERS = 4  # of an SM, each of which issues one instruction of a warp a clock
 GROUPS = {
     "mma": ("mma",),
     "ld/st shared": ("ld.shared", "st.shared", "ldmatrix", "stmatrix"),
@@ -172,6 +172,15 @@ def busiest_sm_us(total: float, blocks: int, per_clock: float, target: Target) -
     return total / blocks * -(-blocks // target.sms) / per_clock / (target.clock_ghz * 1e3)
 
 
+def issue_us(counted: Counted, resources: Resources, target: Target) -> float:
+    """Microseconds to issue the instructions of the busiest SM, whose warps give one a clock each, and four together at most."""
+    warps = -(-resources.threads // LANES)
+    blocks = resident_blocks(resources.shared, resources.registers, warps, target)
+    together = min(blocks, -(-counted.blocks // target.sms)) * warps
+    total = sum(counted.instructions.values())
+    return busiest_sm_us(total, counted.blocks, min(SCHEDULERS, together), target)
+
+
 def misses(row: Mapping[str, Any]) -> list[str]:
     """The targets that a row of the table misses, by name."""
     found = []
@@ -214,9 +223,7 @@ def summary(
         "shared": max(r.shared for r in resources),
         "spills": sum(spills) if spills else None,
         "occupancy": min(occupancy(r, target) for r in resources),
-        "issue us": sum(
-            busiest_sm_us(sum(c.instructions.values()), c.blocks, ISSUED_PER_CLOCK, target) for c in counted
-        ),
+        "issue us": sum(issue_us(c, r, target) for c, r in zip(counted, resources, strict=True)),
         "shared us": sum(busiest_sm_us(c.shared_wavefronts, c.blocks, 1, target) for c in counted),
         "narrow": narrow_text(access for text in ptx for access in narrow_accesses(text)),
         "even": all(c.even for c in counted),

@@ -31,6 +31,7 @@ from harness.quality import (
     busiest_sm_us,
     count,
     groups,
+    issue_us,
     misses,
     narrow_accesses,
     narrow_text,
@@ -131,6 +132,13 @@ def test_narrow_accesses_are_those_of_fewer_than_16_bytes() -> None:
 def test_the_busiest_sm_has_the_ragged_wave() -> None:
     """109 blocks on 108 SMs: one SM has two. 2 x 1410 instructions, 4 a clock at 1410 MHz: half a microsecond."""
     assert busiest_sm_us(109 * 1410, 109, 4, A100) == pytest.approx(0.5)
+
+
+def test_a_lone_warp_issues_one_instruction_a_clock() -> None:
+    """108 blocks of 1410 instructions, one an SM: a microsecond for one warp, a quarter for four or eight."""
+    counted = whole([Counters(warp_instructions={"alu": 1410})], 108)
+    for warps, wanted in ((1, 1.0), (2, 0.5), (4, 0.25), (8, 0.25)):
+        assert issue_us(counted, Resources(32, 0, 0, 32 * warps), A100) == pytest.approx(wanted)
 
 
 def test_occupancy_is_in_warps() -> None:
