@@ -444,5 +444,5 @@ FAMILIES: dict[str, Family] = {
     "stmatrix": stmatrix,
     "movmatrix": movmatrix,
     "mma": mma,
-    "wmma": none,
+    **dict.fromkeys(("wmma", "mbarrier"), none),
 }
