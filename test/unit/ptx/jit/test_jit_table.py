@@ -98,6 +98,9 @@ SAMPLES: dict[str, tuple[str, ...]] = {
     "madc": ("mad.lo.cc.u32 %r10, %r2, %r3, %r4; madc.hi.u32 %r11, %r2, %r3, %r4;",),
     "match": ("match.any.sync.b32 %r10, %r5, -1;", "match.all.sync.b64 %r10|%q2, %rd3, -1;"),
     "max": ("max.s32 %r10, %r2, %r3;", "max.NaN.f32 %f3, %f1, %f2;", "max.f16 %h3, %h1, %h2;"),
+    "mbarrier": ("mbarrier.init.shared.b64 [%rd7], 3; mbarrier.arrive.shared.b64 %rd10, [%rd7];",
+                 "mbarrier.init.shared.b64 [%rd7], 3; ld.shared.u32 %r10, [%rd7];",
+                 "mbarrier.init.shared.b64 [%rd7], 3; cp.async.mbarrier.arrive.noinc.shared.b64 [%rd7];"),
     "membar": ("membar.gl;",),
     "min": ("min.u64 %rd10, %rd4, %rd5;", "min.f64 %d3, %d1, %d2;"),
     "mma": (
@@ -161,6 +164,7 @@ REASONS = {
     "fma.rm.f64": "rounds f64 in one direction",
     "cvt.rm.f64.s64": "rounds f64 in one direction",
     "wmma": "has no compiled form",
+    "mbarrier": "has no compiled form",
     "ld.volatile": "may wait for what another thread stores",
     "ld.acquire": "may wait for what another thread stores",
 }
