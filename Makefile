@@ -4,7 +4,7 @@
 #   make test         lint, types, lit tests, unit tests
 #   make test-extras  tests that need heavy optional wheels (torch, jax, triton, iree, ptxas, mlir-opt); what is missing is skipped by name
 #   make bench        every script in benchmarks/
-#   make mutation     the full mutation test of the verifier: thousands of wrong graphs, none may be proved
+#   make mutation     full mutation tests: thousands of wrong graphs, none may be proved; thousands of wrong PTX kernels, to be caught
 #   make docs         the reference pages in docs/reference
 #   make clean        caches and build outputs; the environment stays (`rm -r .venv` removes it)
 
@@ -41,6 +41,7 @@ bench: environment
 
 mutation: environment
 	$(BIN)/python benchmarks/mutation.py
+	$(BIN)/python benchmarks/ptx_mutation.py
 
 docs: environment
 	$(BIN)/python docs/generate_reference.py

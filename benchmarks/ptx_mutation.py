@@ -14,13 +14,12 @@ mutant is
 Arguments are tried on what was caught, too: one that holds for a mutant with wrong results, or orders accesses where the machine
 reports a race or an early access to a copy, is a contradiction.
 
-What is missed today is equal to the original for reasons that no argument covers, all but a few by swapped operands: threads that
-trade places (other swizzles of one tile; sums of the same elements by other lanes), other rows of padding that nobody reads, a
-turn of a loop that adds zeros, and a rounding error within the bound.
+What is missed today is equal to the original for reasons that no argument covers; ``harness/ptx_explained.py`` says them.
 
     python benchmarks/ptx_mutation.py [--kernel NAME] [--kind KIND] [--every N] [--json FILE]
 
-Exit code 1 if there is a contradiction, or if more than 5 % of the mutants that are not harmless are missed.
+Exit code 1 if there is a contradiction, if a missed mutant is not explained, or if more than 5 % of the mutants that are not
+harmless are missed.
 """
 
 from __future__ import annotations
@@ -59,9 +58,10 @@ def main(
         seconds += took + more
         rows += table(case.name, verdicts)
         bad += [f"CONTRADICTION {text}" for text in found if text]
+        bad += [f"UNEXPLAINED {v}" for v in verdicts if v.outcome == MISSED and not v.why]
         for v in verdicts:
             if v.outcome == MISSED:
-                console.print(f"missed {v.mutant} ({v.by})", markup=False, soft_wrap=True)
+                console.print(f"missed {v}", markup=False, soft_wrap=True)
         console.print(f"{case.name}: {len(verdicts)} mutants, {took:.1f} s, cross-checks {more:.1f} s (processor time)")
     kinds = list(dict.fromkeys(r["kind"] for r in rows))
     rows += [total("all", k, [r for r in rows if r["kind"] == k]) for k in kinds]
@@ -97,7 +97,7 @@ def table(name: str, verdicts: Sequence[Any]) -> Iterator[dict[str, Any]]:
             "missed": count[MISSED],
             "checks": dict(by),
             "arguments": dict(because),
-            "missed mutants": [f"{v.mutant} ({v.by})" for v in mine if v.outcome == MISSED],
+            "missed mutants": [str(v) for v in mine if v.outcome == MISSED],
         }
 
 

@@ -87,9 +87,10 @@ class Launch:
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A kernel and launches of it, which differ in their data and perhaps in their sizes."""
+    """A kernel and launches of it, which differ in their data and perhaps in their sizes. ``text``: the PTX."""
 
     name: str
+    text: str
     program: Program
     kernel: Kernel
     launch: Callable[[int], Launch]
@@ -170,7 +171,7 @@ def _scratch(count: int) -> tuple[npt.NDArray[Any], ...]:
     return inputs(*(np.zeros(1, np.uint8) for _ in range(count)))
 
 
-CORPUS: dict[Callable[[int], Launch], int] = {skinny_gemm: 2, triton_softmax: 2, triton_matmul: 3, triton_attention: 2}
+CORPUS: dict[Callable[[int], Launch], int] = {skinny_gemm: 1, triton_softmax: 2, triton_matmul: 3, triton_attention: 2}
 
 
 def _same_part(whole: npt.NDArray[Any], part: npt.NDArray[Any], other: npt.NDArray[Any]) -> npt.NDArray[Any]:
@@ -180,7 +181,8 @@ def _same_part(whole: npt.NDArray[Any], part: npt.NDArray[Any], other: npt.NDArr
 
 def kept(name: str, info: dict[str, Any]) -> Case:
     """A kernel of ``data/corpus`` with the launch of its test."""
-    program = parse((DATA / "corpus" / f"{name}.ptx").read_text(), f"{name}.ptx")
+    text = (DATA / "corpus" / f"{name}.ptx").read_text()
+    program = parse(text, f"{name}.ptx")
     build = triton_cases.CASES.get(name) or iree_cases.CASES[name.removeprefix("iree-")]
 
     @cache
@@ -201,7 +203,7 @@ def kept(name: str, info: dict[str, Any]) -> Case:
         grid = run.grid or tuple(info["grid"])
         return Launch(grid, tuple(info["block"]), info["shared_bytes"], args, run.outputs, correct)
 
-    return Case(name, program, program.kernels[info["entry"]], launch, 1)
+    return Case(name, text, program, program.kernels[info["entry"]], launch, 1)
 
 
 # -- emitted kernels ----------------------------------------------------------------------------------------------
@@ -248,7 +250,7 @@ def emitted(
 
         return Launch(info.grid, info.block, info.shared_bytes, args, frozenset(where), correct)
 
-    return Case(f"emitted_{name}", parsed, parsed.kernels[info.entry], launch)
+    return Case(f"emitted_{name}", compiled.ptx, parsed, parsed.kernels[info.entry], launch)
 
 
 @cache
@@ -256,9 +258,9 @@ def cases() -> tuple[Case, ...]:
     """The corpus, then the emitted kernels."""
     found = []
     for build, count in CORPUS.items():
-        path = DATA / f"{build.__name__}.ptx"
-        program = parse(path.read_text(), path.name)
+        text = (DATA / f"{build.__name__}.ptx").read_text()
+        program = parse(text, f"{build.__name__}.ptx")
         (kernel,) = program.kernels.values()
-        found.append(Case(build.__name__, program, kernel, cache(build), count))
+        found.append(Case(build.__name__, text, program, kernel, cache(build), count))
     table = json.loads((DATA / "corpus" / "launch.json").read_text())
     return (*found, *(kept(name, info) for name, info in table.items()), *(emitted(*row) for row in EMITTED))

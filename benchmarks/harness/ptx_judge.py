@@ -7,6 +7,7 @@ from functools import cache
 
 from harness import ptx_paths
 from harness.ptx_cases import Case
+from harness.ptx_explained import explanation
 from harness.ptx_flow import Flow
 from harness.ptx_mutants import KINDS, Mutant, mutants
 from harness.ptx_order import Trace
@@ -22,11 +23,19 @@ CAUGHT, WRONG, HARMLESS, MISSED = "caught", "wrong result", "harmless", "missed"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """``outcome`` is CAUGHT, WRONG, HARMLESS or MISSED; ``by`` the check, or the name of the argument, or why there is none."""
+    """Attributes:
+    outcome: CAUGHT, WRONG, HARMLESS or MISSED.
+    by: the check, or the name of the argument, or why there is none.
+    why: of a missed one, what ``ptx_explained`` says.
+    """
 
     mutant: Mutant
     outcome: str
     by: str
+    why: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.mutant} ({self.by}; {self.why or 'UNEXPLAINED'})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +73,9 @@ def judge(case: Case, mutant: Mutant) -> Verdict:
     if found is not None:
         return found
     argument, holds = harmless(case, mutant)
-    return Verdict(mutant, HARMLESS if holds else MISSED, argument)
+    if holds:
+        return Verdict(mutant, HARMLESS, argument)
+    return Verdict(mutant, MISSED, argument, explanation(case.name, mutant))
 
 
 def observe(case: Case, mutant: Mutant) -> Verdict | None:
