@@ -93,6 +93,11 @@ class Cost:
         return sum(k.dram_bytes for k in self.kernels)
 
     @property
+    def sm_us(self) -> float:
+        """Microseconds that the SMs compute in all kernels."""
+        return sum(k.sm_us for k in self.kernels)
+
+    @property
     def limiter(self) -> str:
         """What limits the slowest kernel; ``launch`` where launching takes longer than running."""
         slowest = max(self.kernels, key=lambda k: k.total_us, default=None)
@@ -268,19 +273,32 @@ def _f32_node(kernel: _Kernel, node: BlockNode, k: int) -> int:
 
 
 def _shared_traffic(kernel: _Kernel) -> int:
-    """Bytes one block writes to shared memory, and reads again for each product (every warp its part) and each reduction."""
+    """Bytes one block writes to shared memory, and reads again.
+
+    Products read (every warp its part), and so do reductions, accumulators that live in shared memory (what they hold, and what
+    is added) and expressions that are written as operands.
+    """
     placement, block = kernel.placement, kernel.block
-    width = {b.node: b.dtype.bytes for b in placement.buffers if b.kind != "operand"}
     total = sum(b.bytes // b.slots * kernel.times(b.node) for b in placement.buffers)
     for k, node in enumerate(block.nodes):
         if k in placement.products:
             read = operand_reads(placement.products[k], kernel.schedule.warps)
         elif isinstance(node.op, Op) and node.op.kind is Kind.REDUCE:
-            read = sum(prod(placement.tiles[v]) * width.get(v, 0) for v in leaves(block, node.operands[0]))
+            read = _leaf_bytes(kernel, node.operands[0])
+        elif isinstance(node.op, Accum) and k not in placement.held and node.operands[0] not in placement.fused:
+            read = _leaf_bytes(kernel, k) + _leaf_bytes(kernel, node.operands[0])
         else:
             continue
         total += read * kernel.times(k)
-    return total
+    written = [b.node for b in placement.buffers if b.kind == "operand"]
+    return total + sum(_leaf_bytes(kernel, k) * kernel.times(k) for k in written)
+
+
+def _leaf_bytes(kernel: _Kernel, root: int) -> int:
+    """Bytes of the tiles in shared memory that evaluating an expression reads once."""
+    placement = kernel.placement
+    width = {b.node: b.dtype.bytes for b in placement.buffers if b.kind != "operand"}
+    return sum(prod(placement.tiles[v]) * width.get(v, 0) for v in leaves(kernel.block, root))
 
 
 def _latency_chain(kernel: _Kernel, target: Target) -> float:

@@ -7,11 +7,13 @@ from dataclasses import replace
 import pytest
 from tune_graphs import gemm, pointwise
 
+from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, TensorType
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.examples import softmax_matmul_block
-from prism_mlir.graph.kernel import KernelGraph, LibraryNode
-from prism_mlir.graph.ops import MATMUL
+from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode
+from prism_mlir.graph.mapping import Mapping
+from prism_mlir.graph.ops import MATMUL, sum_, unary
 from prism_mlir.graph.program import Program, ProgramInput, ProgramOutput
 from prism_mlir.graph.schedule import Schedule, ScheduledGraph
 from prism_mlir.tune.cost import KernelCost, cost
@@ -146,3 +148,25 @@ def test_warps_that_share_a_fragment_compute_it_each() -> None:
     one, four = kernel(graph, sizes, warps=1), kernel(graph, sizes, warps=4)
     assert one.tensor_fma == 8 * 1024 * 256
     assert four.tensor_fma == 4 * one.tensor_fma
+
+
+def test_an_accumulator_in_shared_memory_is_read_and_written_in_every_iteration() -> None:
+    """Sum over 8 tiles of 8 x 512 halves, squared, element by element, then along the rows; shared memory gives a byte a clock.
+
+    Each iteration copies a tile in and reads it, reads the f32 accumulator and writes it; then the rows are read, 8 sums written.
+    """
+    tile, sums = 8 * 512, 8 * 16  # each sum begins a row, which is 16 bytes at least
+    moved = 8 * (2 * tile + 2 * tile + 4 * tile + 4 * tile) + 4 * tile + sums
+    latency = 530 + 8 * ((530 + 33) / 2 + 30)
+    found = kernel(squares(8, 4096), {"x": 1, "i": 8}, target=replace(A100, shared_per_clock=1))
+    assert found.limiter == "shared"
+    assert found.sm_us == pytest.approx((moved + latency) / 1410)
+
+
+def squares(rows: int, columns: int) -> KernelGraph:
+    """Sums of the squares of rows; the loop goes along them."""
+    x = TensorType((rows, columns), DType.F16)
+    ops = (Load(0), unary("x**2"), Accum(), sum_(1))
+    nodes = tuple(BlockNode(op, (k - 1,) if k else ()) for k, op in enumerate(ops))
+    block = BlockGraph(("x",), "i", (x,), nodes, (3,))
+    return KernelGraph((x,), (CustomNode(block, (0,), Mapping(((0,),), (1,), ((0,),))),), (1,))
