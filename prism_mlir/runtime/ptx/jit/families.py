@@ -194,6 +194,8 @@ def atom(k: WarpKernel, step: Step) -> bool:
 
 def cp(k: WarpKernel, step: Step) -> bool:
     mods = k.context.mods
+    if mods[1] == "mbarrier":
+        return none(k, step)
     if mods == ("async", "commit_group"):
         return _when_together(k, step, lambda: copy.commit(k.x))
     if mods[1] == "wait_all":

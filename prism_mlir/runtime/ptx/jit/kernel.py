@@ -369,6 +369,8 @@ class WarpKernel:
                 return family(self, step)
             if any(self.wanted(slot) for slot in step.writes):
                 self.trace(step)
+            elif step.raw is not None and not step.writes:  # what it does is no value
+                return families.none(self, step)
             return False
         except (CannotCompile, TypeError, AttributeError, ValueError, IndexError) as problem:
             raise CannotCompile(f"{step.site.location}: '{name}' {problem}") from problem
