@@ -1,7 +1,8 @@
 """Rounding errors inside a scalar function: what ``1 + erf(x)`` loses below zero, where both terms cancel.
 
 A running error analysis (Higham, section 3.3) of the function's body, for an argument that is exact: every arithmetic operation
-rounds once to f32, every function call errs by a few units, and errors are carried on to the result.
+rounds once to f32, every function call errs by a few units, and errors are carried on to the result. What overflows in f32, as
+the exponential does in ``1/(1 + exp(-x))`` below -88.7, is infinite there, so its error is.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from numpy.typing import NDArray
 
 from prism_mlir.graph.scalar_fn import Keep, ScalarFn, X
 
+F32_LARGEST = float(np.finfo(np.float32).max)
 CALL_UNITS = 4  # of f32, by which a call of exp, tanh, rsqrt and the like may err
 
 F64 = NDArray[np.float64]
@@ -54,7 +56,7 @@ def _fold(
     result = operands[0]
     for operand in operands[1:]:
         value, error = combine(result, operand)
-        result = value, error + unit * abs(value)
+        result = value, _with_overflow(value, error + unit * abs(value))
     return result
 
 
@@ -72,4 +74,8 @@ def _called(expr: Any, operands: list[Approximate], unit: float) -> Approximate:
     argument, error = operands[place]
     value = fn(argument)
     moved = np.maximum(abs(fn(argument + error) - value), abs(fn(argument - error) - value))
-    return value, np.where(error > 0, moved, 0.0) + CALL_UNITS * unit * abs(value)
+    return value, _with_overflow(value, np.where(error > 0, moved, 0.0) + CALL_UNITS * unit * abs(value))
+
+
+def _with_overflow(value: F64, error: F64) -> F64:
+    return np.where(np.isfinite(value) & (abs(value) + error > F32_LARGEST), np.inf, error)

@@ -153,6 +153,14 @@ def test_denormal_factors_lose_bits() -> None:
     assert 500 * 2.0**-149 < reference.bound[0, 0] < 10_000 * 2.0**-149
 
 
+def test_overflow_inside_a_function_is_no_fault() -> None:
+    """1 / (1 + exp(89)) is 2.2e-39; in f32 exp(89) is infinite, and the result 0. At -80 nothing overflows."""
+    program = with_f32(build_program("sigmoid", {"x": (1, 2)}, [(unary("1/(1 + exp(-x))"), (0,))]))
+    (reference,) = references(program, (np.array([[-89.0, -80.0]], np.float32),))
+    assert reference.bound[0, 0] >= reference.exact[0, 0] > 2e-39
+    assert reference.bound[0, 1] < 1e-4 * reference.exact[0, 1]
+
+
 def with_f32(program: Program) -> Program:
     return replace(
         program,
