@@ -83,10 +83,13 @@ def main(
         write(rows, output)
         raise typer.Exit(int(any(r["result"] not in paper_kernels.GOOD for r in rows)))
     found: dict[str, Tally] = {}
-    for tally in tallies(range(seed, seed + count), kernels, kind, jobs):
-        found.setdefault(tally.kind, Tally(tally.kind)).add(tally)
-        for failure in tally.failures:
-            console.print(f"FAILURE {failure}\n")
+    try:
+        for tally in tallies(range(seed, seed + count), kernels, kind, jobs):
+            found.setdefault(tally.kind, Tally(tally.kind)).add(tally)
+            for failure in tally.failures:
+                console.print(f"FAILURE {failure}\n")
+    except KeyboardInterrupt:
+        console.print("interrupted; what was run so far:")
     total = Tally("all")
     for tally in found.values():
         total.add(tally)
