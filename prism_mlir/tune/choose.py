@@ -39,8 +39,8 @@ class Choice:
 def rank(candidates: Sequence[ScheduledGraph], target: Target, program: Program | None = None) -> tuple[Ranked, ...]:
     """Candidates by modelled time.
 
-    Ties, such as all that wait for memory alike, go to fewer bytes, then to less computing, of which the model sees only a part;
-    then to the simpler graph, then by the graph's own order.
+    Ties, such as all that wait for memory alike, go to fewer bytes, then to less work of SMs and L2, of which the model sees only
+    a part; then to the simpler graph, then by the graph's own order.
     """
     return tuple(sorted((Ranked(c, cost(c, target, program)) for c in candidates), key=_order))
 
@@ -69,4 +69,4 @@ def choose(
 def _order(item: Ranked) -> tuple[float, int, float, int, str, object]:
     graph, schedule = item.scheduled.graph, item.scheduled.schedule
     nodes = sum(len(n.block.nodes) for n in graph.custom) + len(graph.nodes)
-    return (item.cost.total_us, item.cost.dram_bytes, item.cost.sm_us, nodes, graph.fingerprint, schedule)
+    return (item.cost.total_us, item.cost.dram_bytes, item.cost.work_us, nodes, graph.fingerprint, schedule)

@@ -93,9 +93,9 @@ class Cost:
         return sum(k.dram_bytes for k in self.kernels)
 
     @property
-    def sm_us(self) -> float:
-        """Microseconds that the SMs compute in all kernels."""
-        return sum(k.sm_us for k in self.kernels)
+    def work_us(self) -> float:
+        """Microseconds that the SMs compute and the L2 cache delivers, in all kernels, as if nothing ran at the same time."""
+        return sum(k.sm_us + k.l2_us for k in self.kernels)
 
     @property
     def limiter(self) -> str:
