@@ -103,8 +103,5 @@ class Loop:
         self.first.add_incoming(i64(0), self.entry.block)
         self.first.add_incoming(following, b.block)
         self.entry.branch(self.body)
-        if self.step < LANES:
-            b.cbranch(b.icmp_unsigned("<", following, i64(LANES)), self.body, after)
-        else:
-            b.branch(after)
+        b.cbranch(b.icmp_unsigned("<", following, i64(LANES)), self.body, after)
         self.entry.position_at_end(after)

@@ -13,6 +13,8 @@ from prism_mlir.runtime.ptx.jit.library import Module, Options
 from prism_mlir.runtime.ptx.jit.values import CannotCompile
 from prism_mlir.runtime.ptx.program import Program
 
+LARGE = 12000  # LLVM instructions
+
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
@@ -48,14 +50,21 @@ def compile_kernel(program: Program, decoded: Decoded, options: Options) -> Comp
         kernel = WarpKernel(module, program, decoded)
         loop = barrier.run_blocks(module)
         library.link(module)
-        engine = library.generate(module.ir, 1 if _loops(decoded) else 0)
+        engine = library.generate(module.ir, _effort(decoded, kernel))
         address = engine.get_function_address(kernel.function.name)
     run = ctypes.CFUNCTYPE(None, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)(library.address(loop))
     return Compiled(run, address, engine, options, kernel.state_bytes, tuple(kernel.tables), kernel.counted)
 
 
+def _effort(decoded: Decoded, kernel: WarpKernel) -> int:
+    """LLVM's -O. Code that runs once a thread is not worth much time of the compiler, and code that would take it more than a
+    second is made in half the time, to run by a quarter longer."""
+    size = sum(len(block.instructions) for block in kernel.function.blocks)
+    return 1 if _loops(decoded) and size <= LARGE else 0
+
+
 def _loops(decoded: Decoded) -> bool:
-    """Whether a branch goes back; code that runs once a thread is not worth much time of the compiler."""
+    """Whether a branch goes back."""
     for at, block in enumerate(decoded.blocks):
         targets = block.control.targets if block.control is not None else ()
         if any(decoded.block_of_label[t] <= at for t in targets):
