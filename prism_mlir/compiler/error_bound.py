@@ -57,7 +57,8 @@ def error_bounds(program: Program, views: Sequence[F64], stored: Collection[int]
             errors.append(_propagate(op, a, e, values[-1]) + _underflow(op, a))
             computed.append(True)
             if len(values) - 1 in stored:
-                errors[-1] = errors[-1] + _unit(node.dtype) * (abs(values[-1]) + errors[-1]) + _tiny(node.dtype)
+                kept = program.stored_dtype(len(values) - 1)
+                errors[-1] = errors[-1] + _unit(kept) * (abs(values[-1]) + errors[-1]) + _tiny(kept)
         return tuple(
             SLACK * errors[o.value] + _unit(o.dtype) * (abs(values[o.value]) + SLACK * errors[o.value]) + _tiny(o.dtype)
             for o in program.outputs

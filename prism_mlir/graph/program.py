@@ -139,6 +139,11 @@ class Program:
         node = self.node_of(value)
         return self.inputs[value].dtype if node is None else node.dtype
 
+    def stored_dtype(self, value: int) -> DType:
+        """The type in which kernels leave a value for others: the source's, or f32 for f64, since code computes in f32."""
+        dtype = self.dtype_of(value)
+        return DType.F32 if dtype is DType.F64 else dtype
+
     def evaluate(self, inputs: Sequence[Array], domain: Domain) -> tuple[Array, ...]:
         """Values of all outputs (before output views) from the input *views*, in any domain.
 

@@ -99,7 +99,7 @@ def _live(program: Program, after: int) -> tuple[int, ...]:
 
 def _traffic(program: Program, value: int, after: int) -> int:
     is_output = any(o.value == value for o in program.outputs)
-    size = prod(program.shapes[value]) * program.dtype_of(value).bytes
+    size = prod(program.shapes[value]) * program.stored_dtype(value).bytes
     return size * (1 if is_output else 2)
 
 
@@ -123,11 +123,11 @@ def _input(program: Program, value: int, position: int) -> ProgramInput:
     if value < len(program.inputs):
         known = program.inputs[value]
         return known if known.arg is None else replace(known, arg=position)
-    return ProgramInput.whole(f"t{value}", program.shapes[value], program.dtype_of(value), position)
+    return ProgramInput.whole(f"t{value}", program.shapes[value], program.stored_dtype(value), position)
 
 
 def _output(program: Program, value: int, result: int | None, inside: int) -> ProgramOutput:
     if result is not None:
         return replace(program.outputs[result], value=inside)
     shape = program.shapes[value]
-    return ProgramOutput(inside, program.dtype_of(value), shape, row_major(shape), f"t{value}")
+    return ProgramOutput(inside, program.stored_dtype(value), shape, row_major(shape), f"t{value}")

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import combinations, pairwise
 from math import prod
 
 import numpy as np
 import pytest
 
+from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import LimitError
 from prism_mlir.graph.examples import build_program, qk_attention, rms_norm_mlp
 from prism_mlir.graph.fields import Reals
 from prism_mlir.graph.ops import ADD, MATMUL, MUL, sum_, unary
 from prism_mlir.graph.program import Program, ProgramOutput, row_major
-from prism_mlir.search.partition import Partition, block_operators, partition
+from prism_mlir.search.partition import Partition, block_operators, part_of, partition
 
 
 def mlp_with_residual() -> Program:
@@ -105,3 +107,14 @@ def test_a_result_that_is_used_again_is_stored_and_kept() -> None:
 def test_an_operator_above_the_limit_is_an_error() -> None:
     with pytest.raises(LimitError, match="alone exceeds the limit of 1"):
         partition(mlp_with_residual(), 1)
+
+
+def test_parts_leave_f64_as_f32() -> None:
+    """Exporters go through f64 for a moment; kernels compute in f32, and have no type to store an f64 in."""
+    program = mlp_with_residual()
+    nodes = tuple(replace(n, dtype=DType.F64) if k == 2 else n for k, n in enumerate(program.nodes))
+    whole = replace(program, nodes=nodes)
+    first, second = part_of(whole, 0, 3), part_of(whole, 3, 5)
+    assert [o.dtype for o in first.program.outputs] == [DType.F32]
+    assert DType.F32 in [i.dtype for i in second.program.inputs]
+    assert all(t.dtype is not DType.F64 for t in (*first.program.outputs, *second.program.inputs))
