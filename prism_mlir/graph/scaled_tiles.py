@@ -49,7 +49,6 @@ from prism_mlir.graph.shifts import Degrees, combined_degrees, meets
 
 _NO_LESS = unary(ScalarFn.of(sympy.Max(X, sympy.Float(LOWEST))))
 _EXP = unary("exp(x)")
-_ONE = unary("1")
 
 
 def scale_tiles(program: Program, graph: KernelGraph) -> KernelGraph:
@@ -65,7 +64,7 @@ def scale_tiles(program: Program, graph: KernelGraph) -> KernelGraph:
 
 
 def _is_scaled(graph: KernelGraph) -> bool:
-    return any(n.op in (RUNNING_MAX, _NO_LESS, _ONE) for custom in graph.custom for n in custom.block.nodes)
+    return any(n.op in (RUNNING_MAX, _NO_LESS) for custom in graph.custom for n in custom.block.nodes)
 
 
 # -- first: over which dims of each exponential's argument the maximum must be taken ---------------------------------------------
@@ -376,11 +375,7 @@ class _Block:
         dims = self.owner.summed[self.kernel, j]
         inner = op.fn.expr.args[0]
         scaled = argument if inner == X else self.add(unary(ScalarFn.of(inner)), argument)
-        if not dims:  # no maximum to take: it is its own reference, so that exponents cancel before they are taken
-            index = self.add(_ONE, scaled)
-            self.degrees[index] = {scaled: 1}
-            return index
-        largest = scaled
+        largest = scaled  # where nothing is summed each element is its own maximum, and exponents cancel before they are taken
         for d in sorted(dims):
             largest = self.add(reduce_max(d), largest)
             self.cut_maxima |= self.parts[j][d] & set(self.block.grid)
@@ -393,7 +388,7 @@ class _Block:
         """Whether the maxima of all iterations are parts of one maximum; else each iteration has rows of its own."""
         dims = self.owner.summed[self.kernel, j]
         kept = frozenset[str]().union(*(part for d, part in enumerate(self.parts[j]) if d not in dims))
-        return self.stages[largest] is Stage.BODY and self.block.loop not in kept
+        return bool(dims) and self.stages[largest] is Stage.BODY and self.block.loop not in kept
 
     def _accumulate(self, op: Accum, operand: int) -> int:
         degrees = self.degrees.get(operand, {})

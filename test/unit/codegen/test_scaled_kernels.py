@@ -172,6 +172,16 @@ def test_maxima_far_apart(make: Callable[[], Program]) -> None:
         assert (np.abs(value - reference.exact) <= reference.bound).all(), str(graph)
 
 
+def test_a_softmax_of_one_element() -> None:
+    """It is 1, and NaN where the score is -inf or NaN: -inf less a maximum of -inf, as in the source."""
+    program = shifted_by(1, build_program("one", {"X": (5, 1)}, [(EXP, (0,)), (sum_(1), (1,)), (DIV, (1, 2))]))
+    inputs = [np.array([[0.0], [-np.inf], [6e4], [np.nan], [-6e4]], np.float16)]
+    for graph in discover(program, SearchLimits(operators=4, kernels=2)).proved:
+        compiled = compile_graph(program, graph, Schedule.of(dict.fromkeys(graph.parallel_dims, 1), 1, 1))
+        (got,) = Emulator(compiled.launch, {compiled.launch.kernels[0].ptx: compiled.ptx})(inputs)
+        np.testing.assert_array_equal(got, np.array([[1.0], [np.nan], [1.0], [np.nan], [1.0]], np.float16))
+
+
 def scales(program: Program, graph: KernelGraph) -> bool:
     """Whether there is code for it."""
     return bool(with_scaled_tiles(program, [graph])[0])
