@@ -45,11 +45,11 @@ def main(
     json: Annotated[Path | None, typer.Option(help="Write the rows to this file.")] = None,
 ) -> None:
     """Print a row for each kernel and kind, and one line for each mutant that is missed."""
-    from harness.ptx_cases import cases
+    from harness.ptx_cases import cases, paper_cases
     from harness.ptx_judge import MISSED, contradiction, judge, sample
 
     console, rows, bad, seconds = Console(width=200, highlight=False), [], [], 0.0
-    for case in cases():
+    for case in (*cases(), *paper_cases()):
         if kernel and not any(name in case.name for name in kernel):
             continue
         chosen = [m for m in sample(case, every) if not kind or m.kind in kind]
