@@ -11,10 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-
-DEEPEST = (
-    32  # loops in loops; what lies deeper keeps the order of the text, since each level costs a walk over its edges
-)
+# Loops in loops. What lies deeper keeps the order of the text: each level costs a walk over all of its edges.
+DEEPEST = 32
 
 
 def weak_topological_order(successors: Sequence[Sequence[int]]) -> list[int]:
