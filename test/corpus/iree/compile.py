@@ -7,11 +7,12 @@ result) followed by its 32-bit scalars (sizes known at launch only, the low and 
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 import tempfile
 from pathlib import Path
-
-from iree.compiler.tools import compile_file
 
 from corpus.compiled import Compiled, Extent
 
@@ -19,21 +20,24 @@ PROGRAMS = Path(__file__).parent
 
 
 def compile_program(name: str) -> Compiled:
-    """Compile ``name.mlir`` of this folder for sm_80.
+    """Compile ``name.mlir`` of this folder for sm_80, in a process of its own: IREE's Python modules and upstream's do not
+    load into one (both bring nanobind).
 
     Raises:
         ValueError: IREE made more or fewer kernels of it than one.
     """
     with tempfile.TemporaryDirectory() as folder:
-        compile_file(
+        command = [
+            str(Path(sys.executable).parent / "iree-compile"),
             str(PROGRAMS / f"{name}.mlir"),
-            target_backends=["cuda"],
-            extra_args=[
-                "--iree-cuda-target=sm_80",
-                f"--iree-hal-dump-executable-binaries-to={folder}",
-                f"--dump-compilation-phases-to={folder}",
-            ],
-        )
+            "--iree-hal-target-backends=cuda",
+            "--iree-cuda-target=sm_80",
+            f"--iree-hal-dump-executable-binaries-to={folder}",
+            f"--dump-compilation-phases-to={folder}",
+            "-o",
+            os.devnull,
+        ]
+        subprocess.run(command, check=True, capture_output=True)
         ptx = [path.read_text() for path in sorted(Path(folder).glob("*.ptx"))]
         (phase,) = Path(folder).glob("*.executable-targets.mlir")
         module = phase.read_text()
