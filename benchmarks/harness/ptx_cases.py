@@ -233,7 +233,7 @@ def emitted(
 ) -> Case:
     """A case of a graph of one kernel; with ``grid`` only of some of its blocks, and of what these write.
 
-    The bound of ``machine_run`` is for the worst case. Allowed is eight times what the original needs of it.
+    The bound of ``machine_run`` is for the worst case. Allowed is four times what the original needs of it.
     """
     (info,) = compiled.launch.kernels
     parsed = parse(compiled.ptx, f"{name}.ptx")
@@ -262,7 +262,7 @@ def emitted(
         assert grid or all(w.all() for w in written.values())
         for n, i in where.items():
             error = np.abs(to_float64(first[n], types[n]) - exact[i])[written[n]]
-            allowed[n] = allowed[n] * min(1.0, 8 * float((error / allowed[n][written[n]]).max()))
+            allowed[n] = allowed[n] * min(1.0, 4 * float((error / allowed[n][written[n]]).max()))
         return run
 
     return Case(name, compiled.ptx, parsed, kernel, launch)
