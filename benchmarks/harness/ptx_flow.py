@@ -99,7 +99,7 @@ class Flow:
         if st is not self._st:
             self._begin(st)
         pc, here = step.site.pc, self._mutant.pc
-        self._join(pc)
+        self._join(pc, mask)
         if self._adds and pc == here:
             self._theirs[mask.lanes.tobytes()] = self._try(st, [step], mask)
             return
@@ -125,7 +125,7 @@ class Flow:
         self._marks = Marks(st, self._results)
         self._transfer.accesses = self._accesses
         self._theirs: dict[bytes, Effect] = {}
-        self._pending: list[tuple[int, Callable[[], None]]] = []
+        self._pending: list[tuple[int, Lanes, Callable[[], None]]] = []
 
     # -- the changed instruction ----------------------------------------------------------------------------------
 
@@ -204,7 +204,7 @@ class Flow:
             for slot, marks in marked.items():
                 self._marks.add(slot, marks)
 
-        self._pending.append((join, met))
+        self._pending.append((join, others, met))
 
     def _ways(self, branch: Step) -> tuple[int, Sequence[Step], Sequence[Step]]:
         """Where the two ways from a branch meet, and the instructions on each up to there."""
@@ -236,11 +236,11 @@ class Flow:
         assert isinstance(operand, Sym)
         return self._decoded.kernel.labels[operand.name]
 
-    def _join(self, pc: int) -> None:
+    def _join(self, pc: int, mask: Mask) -> None:
         """Threads have come to ``pc``: differences that were to appear there do."""
-        due = [mark for target, mark in self._pending if target == pc]
-        self._pending = [p for p in self._pending if p[0] != pc]
-        for mark in due:
+        due = [p for p in self._pending if p[0] == pc and bool((p[1] & mask.lanes).any())]
+        self._pending = [p for p in self._pending if all(p is not d for d in due)]
+        for _, _, mark in due:
             mark()
 
 

@@ -23,10 +23,12 @@ CAUGHT, WRONG, HARMLESS, MISSED = "caught", "wrong result", "harmless", "missed"
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Attributes:
-    outcome: CAUGHT, WRONG, HARMLESS or MISSED.
-    by: the check, or the name of the argument, or why there is none.
-    why: of a missed one, what ``ptx_explained`` says.
+    """What became of a mutant.
+
+    Attributes:
+        outcome: CAUGHT, WRONG, HARMLESS or MISSED.
+        by: the check, or the name of the argument, or why there is none.
+        why: of a missed one, what ``ptx_explained`` says.
     """
 
     mutant: Mutant
