@@ -171,7 +171,6 @@ class Cursor:
             init = b"".join(values)
             if open_ended:
                 count = -(-len(init) // element)
-            init = init.ljust(count * element, b"\0")
             if len(init) > count * element:
                 raise self.error(f"'{name}' has {len(init)} bytes of initialisers for {count * element} bytes", token)
         elif open_ended:

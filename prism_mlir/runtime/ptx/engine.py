@@ -21,6 +21,7 @@ from prism_mlir.runtime.ptx.state import WARP, Mask, State
 
 Lanes = npt.NDArray[np.bool_]
 REST = 64  # turns after which it is forgotten who has polled
+PATIENCE = 16  # how often a block may poll in that time before others go first: a loop with an atomic is no spin yet
 
 
 class Engine:
@@ -38,6 +39,7 @@ class Engine:
         self.seen: list[list[int]] = [[0, 0] for _ in program.blocks]
         self.polls = frozenset(i for i, b in enumerate(program.blocks) if any(_polls(s.site) for s in b.steps))
         self.polled: dict[int, int] = {}
+        self.polled_often: dict[int, int] = {}
         self.turn = 0
 
     def run(self) -> None:
@@ -170,15 +172,18 @@ class Engine:
         return at, self.st.mask(mask.lanes)
 
     def _first(self) -> int:
-        """The block whose fragment runs next: by rank, those that have polled lately after the others, in turn."""
+        """The block whose fragment runs next: by rank, those that have polled often of late after the others, in turn."""
         if len(self.ready) == 1 or not self.polls:
             return min(self.ready, key=self.rank.__getitem__)
         self.turn += 1
         if self.turn % REST == 0:
             self.polled.clear()
-        at = min(self.ready, key=lambda at: (self.polled.get(at, 0), self.rank[at]))
+            self.polled_often.clear()
+        at = min(self.ready, key=lambda at: (self.polled_often.get(at, 0), self.rank[at]))
         if at in self.polls:
-            self.polled[at] = self.turn
+            self.polled[at] = self.polled.get(at, 0) + 1
+            if self.polled[at] > PATIENCE:
+                self.polled_often[at] = self.turn
         return at
 
     # -- warp operations ------------------------------------------------------------------------------------------
@@ -294,7 +299,8 @@ class Engine:
         if simple and mask.full and mask.n == st.live_n and st.regs[control.slot].shape[0] == 1:
             st.clock.block_barrier(None)
             st.epoch += 1
-            st.counters.barriers += st.blocks
+            whole = st.live_n == st.blocks * st.threads
+            st.counters.barriers += st.blocks if whole else int(st.live.reshape(st.blocks, -1).any(axis=1).sum())
             return at + 1
         if control.mode == "arrive":
             self.barriers.arrive(st, block.last.site, control, at + 1, mask.lanes)

@@ -18,7 +18,7 @@ from prism_mlir.runtime.ptx.checks.race import SharedShadow
 from prism_mlir.runtime.ptx.counters import Counters
 from prism_mlir.runtime.ptx.decode import Decoded, decode
 from prism_mlir.runtime.ptx.engine import Engine
-from prism_mlir.runtime.ptx.errors import LaunchError, Location, PtxSyntaxError
+from prism_mlir.runtime.ptx.errors import LaunchError, Location, PtxSyntaxError, RuntimeLimit
 from prism_mlir.runtime.ptx.memory import RED_ZONE, Arena, AsyncQueue, Buffer, GlobalMemory, Placed
 from prism_mlir.runtime.ptx.parser import parse
 from prism_mlir.runtime.ptx.program import Param, Program, Variable
@@ -28,7 +28,12 @@ from prism_mlir.runtime.ptx.state import State
 from prism_mlir.runtime.ptx.types import Array
 
 LANES_PER_BATCH = 16384
-BYTES_PER_BATCH = 1 << 28
+# What a launch may need beyond its buffers; the parts are bounded one by one (``BYTES_PER_BATCH``, ``VARIABLES``, copies in
+# flight, what threads have released, instructions that are compiled).
+MEMORY = 2 << 30
+BYTES_PER_BATCH = 1 << 28  # of shared and local memory, their shadows, and registers
+VARIABLES = 1 << 28  # bytes of a module's .global and .const variables
+LOCAL_LIMIT = 512 << 10  # bytes of local memory a thread (CUDA programming guide, "Technical Specifications")
 STATIC_SHARED = 48 * 1024
 # Shared memory a block may have (CUDA programming guide, "Technical Specifications per Compute Capability").
 SHARED_LIMIT = {
@@ -165,7 +170,8 @@ class KernelHandle:
             shared_bytes: dynamic shared memory in bytes.
             checks: which checks are on; by default all that the engine has.
             outputs: indices of ``args`` whose content starts uninitialised: reading an element before writing it is an error.
-            max_steps: instructions a batch may issue before it is taken for an endless loop.
+            max_steps: instructions that a batch of blocks may issue before it is taken for an endless loop; the fast engine
+                counts those of a warp.
             lanes_per_batch: how many threads run together (memory and speed only).
             detailed_counters: also count sectors and bank conflicts, at some cost.
             engine: ``reference``; ``fast``, compiled code that checks ``FAST_CHECKS`` at most; or ``auto``, which is fast where
@@ -175,7 +181,7 @@ class KernelHandle:
         Raises:
             LaunchError: the launch does not fit the kernel, or the checks do not fit the engine.
             CheckError: a check found a bug; ``kind`` says which.
-            RuntimeLimit: ``max_steps`` was reached.
+            RuntimeLimit: ``max_steps`` was reached, or the launch needs more than its share of ``MEMORY``.
             TrapError: the kernel trapped.
         """
         fast = _wants_fast(engine, checks, detailed_counters)
@@ -279,6 +285,7 @@ class _Launch:
         self._globals()
         self.shared, self.shared_size = self._place("shared", shared_bytes)
         self.local, self.local_size = self._place("local", 0)
+        self.block_bytes = self._block_bytes()
         self._shadows(outputs)
 
     def _check_launch(self) -> None:
@@ -352,12 +359,15 @@ class _Launch:
         return buffer
 
     def _globals(self) -> None:
-        for v in (*self.kernel.program.variables, *self.decoded.kernel.variables):
-            if v.space in ("global", "const"):
-                data = np.zeros(v.size, dtype=np.uint8)
-                if v.init is not None:
-                    data[:] = np.frombuffer(v.init, dtype=np.uint8)
-                self.symbols[v.name] = self.memory.add(v.name, data, writable=v.space == "global").base
+        own = [v for v in (*self.program.variables, *self.decoded.kernel.variables) if v.space in ("global", "const")]
+        total = sum(v.size for v in own)
+        if total > VARIABLES:
+            raise RuntimeLimit(f"the module's .global and .const variables have {total} bytes; at most {VARIABLES} fit")
+        for v in own:
+            data = np.zeros(v.size, dtype=np.uint8)
+            if v.init is not None:
+                data[: len(v.init)] = np.frombuffer(v.init, dtype=np.uint8)
+            self.symbols[v.name] = self.memory.add(v.name, data, writable=v.space == "global").base
 
     # -- memory layout --------------------------------------------------------------------------------------------
 
@@ -383,6 +393,23 @@ class _Launch:
             placed.append(Placed(extern[0].name, self.symbols[extern[0].name], dynamic))
         end = max((p.start + p.size for p in placed), default=0)
         return tuple(placed), -(-max(end, 16) // 128) * 128
+
+    def _block_bytes(self) -> int:
+        """What one block needs while it runs: shared and local memory with their shadows, and registers."""
+        k = self.decoded.kernel
+        bytes_of_locals = sum(v.size for v in self.local)
+        if bytes_of_locals > LOCAL_LIMIT:
+            what = f"kernel '{k.name}' has {bytes_of_locals} bytes of local memory a thread, more than the {LOCAL_LIMIT} of GPUs"
+            raise LaunchError(what, k.location)
+        padded = -(-self.threads // 32) * 32
+        # Up to four stamps of eight bytes a cell shadow the shared memory; local memory has a flag a byte.
+        shared = self.shared_size * (1 + 32 // self.uses.shared_cell)
+        registers = sum(scalar.storage.itemsize for scalar in self.decoded.layout.scalars)
+        total = shared + padded * (2 * self.local_size * bool(self.local) + registers)
+        if total > BYTES_PER_BATCH:
+            what = f"a block of kernel '{k.name}' needs {total} bytes for shared and local memory and registers"
+            raise RuntimeLimit(f"{what}, more than {BYTES_PER_BATCH}; use smaller blocks", k.location)
+        return total
 
     def _shadows(self, outputs: Collection[int]) -> None:
         """Shadows of the buffers that the kernel may write, and of outputs."""
@@ -422,9 +449,7 @@ class _Launch:
     def run(self, counters: Counters, max_steps: int, lanes: int) -> None:
         total = self.grid[0] * self.grid[1] * self.grid[2]
         padded = -(-self.threads // 32) * 32
-        # Three stamps of eight bytes a cell shadow the shared memory; local memory has a flag a byte.
-        per_block = self.shared_size * (1 + 24 // self.kernel.uses.shared_cell) + 2 * padded * self.local_size
-        size = max(1, min(total, lanes // padded, BYTES_PER_BATCH // per_block))
+        size = max(1, min(total, lanes // padded, BYTES_PER_BATCH // self.block_bytes))
         for first in range(0, total, size):
             st = self._state(first, min(size, total - first), counters)
             Engine(self.decoded, st, max_steps).run()

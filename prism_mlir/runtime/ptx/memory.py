@@ -20,6 +20,7 @@ from prism_mlir.runtime.ptx.checks.memory import address_error, alignment_error,
 from prism_mlir.runtime.ptx.checks.order import Order
 from prism_mlir.runtime.ptx.checks.race import SharedShadow, expand
 from prism_mlir.runtime.ptx.checks.report import Site
+from prism_mlir.runtime.ptx.errors import RuntimeLimit
 from prism_mlir.runtime.ptx.state import State
 from prism_mlir.runtime.ptx.types import Array
 
@@ -30,6 +31,8 @@ SHARED_WINDOW = 1 * WINDOW
 LOCAL_WINDOW = 2 * WINDOW
 PARAM_WINDOW = 3 * WINDOW
 RED_ZONE = 1024
+IN_FLIGHT = 1 << 29  # bytes that the copies in flight of a batch may take
+COPY_BYTES = 40  # of a copy and a lane: lane, group, position, and up to sixteen bytes
 
 CELL: dict[int, np.dtype[Any]] = {
     1: np.dtype(np.uint8),
@@ -335,6 +338,7 @@ class AsyncQueue:
 
     def __init__(self, st: State) -> None:
         self._n = st.n
+        self._most = IN_FLIGHT // (COPY_BYTES * st.n)
         self.committed = np.zeros(st.n, dtype=np.int64)
         self.uniform: int | None = 0
         self.copies: list[_Copy] = []
@@ -353,6 +357,9 @@ class AsyncQueue:
             cells, owner = _cells(position, lane, width, st.shared.cell_bytes)
             st.shared.shadow.issue(st, site, cells, owner)
         group = self.committed[lanes] if self.uniform is None else np.array([self.uniform])
+        if len(self.copies) + len(self.signals) >= self._most:
+            what = f"{len(self.copies)} copies of a batch are in flight, with which {IN_FLIGHT} bytes are used up"
+            raise RuntimeLimit(f"{what}; wait for some with cp.async.wait_group", site.location)
         self.copies.append(_Copy(site, lanes, group, position, width, raw, self._issued))
         self._issued += 1
 
@@ -404,6 +411,8 @@ class AsyncQueue:
 
     def signal(self, place: Any, at: Index, lanes: Index) -> None:
         """``lanes`` will arrive at the mbarriers ``at`` when all their copies so far are complete."""
+        if len(self.copies) + len(self.signals) >= self._most:
+            raise RuntimeLimit(f"{len(self.signals)} copies of a batch signal mbarriers for which nobody waits")
         self.signals.append((place, at, lanes, self._issued))
 
     def signalled(self, st: State, wanted: set[tuple[int, int]]) -> list[tuple[Any, Index, Index]]:

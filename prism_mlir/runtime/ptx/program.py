@@ -100,7 +100,8 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A variable of a state space. ``size`` is in bytes; an ``extern .shared`` array has size 0."""
+    """A variable of a state space. ``size`` is in bytes; an ``extern .shared`` array has size 0. ``init`` holds the first bytes,
+    the others are zero."""
 
     name: str
     space: str

@@ -362,7 +362,7 @@ def test_initial_values_are_stored_as_ptxas_stores_them() -> None:
     }
     for line, expected in stored.items():
         (variable,) = parse(f"{HEADER}.global {line};").variables
-        assert variable.init is not None and variable.init.hex() == expected, line
+        assert variable.init is not None and variable.init.ljust(variable.size, b"\0").hex() == expected, line
 
 
 def test_external_variables_and_functions_may_be_declared_again() -> None:

@@ -18,11 +18,12 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_mlir.runtime.ptx.checks.report import Site, report
-from prism_mlir.runtime.ptx.errors import CheckError
+from prism_mlir.runtime.ptx.errors import CheckError, RuntimeLimit
 from prism_mlir.runtime.ptx.state import WARP, State
 from prism_mlir.runtime.ptx.table import Control
 
 BARRIERS = 16
+MOST_ARRIVALS = 64
 Lanes = npt.NDArray[np.bool_]
 
 
@@ -65,6 +66,9 @@ class Barriers:
                 if count is not None and arrival.count is not None:
                     arrival.count = np.where(lanes, count, arrival.count)
                 return
+        if len(self.waiting) >= MOST_ARRIVALS:  # where the check is off, that of arriving twice is
+            what = f"threads have arrived {MOST_ARRIVALS} times at barriers that are not complete"
+            raise RuntimeLimit(f"{what}; wait with bar.sync in between", site.location)
         times = np.full(self._n, time, dtype=np.int64)
         self.waiting.append(Arrival(site, control, resume, lanes.copy(), number, count, times))
 
@@ -118,8 +122,8 @@ class Barriers:
         keys: set[tuple[int, int]] = set()
         for a in self.waiting:
             lanes = np.flatnonzero(a.lanes)
-            pairs = np.unique(np.stack([st.lane_block[lanes], a.number[lanes]], axis=1), axis=0)
-            keys.update((int(b), int(n)) for b, n in pairs)
+            pairs = np.unique((st.lane_block[lanes] << 32) | a.number[lanes])
+            keys.update((pair >> 32, pair & 0xFFFFFFFF) for pair in pairs.tolist())
         return keys
 
     @staticmethod

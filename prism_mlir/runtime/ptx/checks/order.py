@@ -20,10 +20,12 @@ from enum import IntFlag
 import numpy as np
 import numpy.typing as npt
 
+from prism_mlir.runtime.ptx.errors import RuntimeLimit
 from prism_mlir.runtime.ptx.state import WARP, State
 
 TIME_SHIFT = 32
 THREAD = (1 << 10) - 1
+RELEASED = 1 << 28  # bytes that may be remembered of what threads have released
 Index = npt.NDArray[np.int64]
 
 
@@ -52,6 +54,7 @@ class SyncClock:
         self._released: dict[int, Index] = {}
         self._seen: dict[int, Index] = {}
         self._fenced: Index | None = None
+        self._most = RELEASED // (8 * st.padded)
 
     def tick(self) -> int:
         self.time += 1
@@ -162,6 +165,11 @@ class SyncClock:
                 row = own if row is None else np.maximum(row, own)
             if row is not None:
                 self._released[cell] = row
+                if len(self._released) > self._most:
+                    raise RuntimeLimit(
+                        f"what threads have released in {self._most} places takes {RELEASED} bytes;"
+                        " release in fewer places, or switch the race check off"
+                    )
             else:
                 self._released.pop(cell, None)
 

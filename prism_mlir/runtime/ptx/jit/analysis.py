@@ -41,12 +41,15 @@ def following(decoded: Decoded) -> list[list[int]]:
 
 
 def _region(decoded: Decoded, after: Sequence[Sequence[int]], at: int) -> Region | None:
-    """Close the span between the branch's targets, in the order in which diverged threads run, under "may follow"."""
+    """Close the span between the branch's targets, in the order in which diverged threads run, under "may follow".
+
+    Blocks in between that the branch does not lead to (another branch around it does) are none of its business.
+    """
     rank, count = decoded.rank, len(decoded.blocks)
     low, high = (f(rank[s] for s in after[at]) for f in (min, max))
     inside: frozenset[int] = frozenset()
     while True:
-        span = frozenset(b for b in range(count + 1) if low <= rank[b] < high)
+        span = _reached(after, at, {b for b in range(count + 1) if low <= rank[b] < high})
         if span == inside:
             return Region(at, inside, rank.index(high))
         inside = span
@@ -56,6 +59,18 @@ def _region(decoded: Decoded, after: Sequence[Sequence[int]], at: int) -> Region
                 return None
             low = min(low, *(rank[s] for s in after[b]))
             high = max(high, *(rank[s] for s in after[b]))
+
+
+def _reached(after: Sequence[Sequence[int]], at: int, within: set[int]) -> frozenset[int]:
+    """What threads can reach from block ``at`` on ways within a set."""
+    found: set[int] = set()
+    work = list(after[at])
+    while work:
+        b = work.pop()
+        if b in within and b not in found:
+            found.add(b)
+            work.extend(after[b])
+    return frozenset(found)
 
 
 def crossing(decoded: Decoded, region: Region, live: Sequence[frozenset[int]]) -> frozenset[int]:

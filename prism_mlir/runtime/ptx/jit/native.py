@@ -16,6 +16,10 @@ from prism_mlir.runtime.ptx.program import Program
 LARGE = 12000  # LLVM instructions
 
 
+# Instructions of a kernel: LLVM needs some 40 kB and a millisecond for each, twice that where threads run apart.
+MOST_INSTRUCTIONS = 10_000
+
+
 @dataclass(frozen=True, slots=True)
 class Compiled:
     """Machine code of a kernel. ``run(context, first, last)`` runs blocks of the kernel at ``address``, which ``engine`` keeps
@@ -42,6 +46,9 @@ def compile_kernel(program: Program, decoded: Decoded, options: Options) -> Comp
     Raises:
         CannotCompile: it has an instruction without a compiled form.
     """
+    if len(decoded.steps) > MOST_INSTRUCTIONS:
+        what = f"the kernel has {len(decoded.steps)} instructions, more than the {MOST_INSTRUCTIONS}"
+        raise CannotCompile(f"{what} that are compiled")
     lack = target.lacks()
     if lack:
         raise CannotCompile(f"this CPU has no {lack}")

@@ -20,13 +20,13 @@ def check(operations: Sequence[Operation], table: np.ndarray, *engines: str) -> 
 
 @pytest.mark.parametrize("first", range(0, len(EXACT), 320))
 def test_the_reference_engine_computes_what_integers_do(first: int) -> None:
-    check(EXACT[first : first + 320], rows(random.Random(first), 128), "reference")
+    check(EXACT[first : first + 320], rows(random.Random(first), 96), "reference")
 
 
 @pytest.mark.parametrize("first", (0, 9))
 def test_compiled_code_computes_what_integers_do(first: int) -> None:
     """Some instructions; ``benchmarks/ptx_fuzz.py`` compiles all of them."""
-    check(COMPILED[first::18], rows(random.Random(first), 128), "fast")
+    check(COMPILED[first::18], rows(random.Random(first), 96), "fast")
 
 
 INF, MAX = 0x7FF0000000000000, 0x7FEFFFFFFFFFFFFF

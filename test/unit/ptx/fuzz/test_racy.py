@@ -19,14 +19,14 @@ SETTINGS = settings(
 
 
 @given(RANDOM)
-@settings(SETTINGS, max_examples=40)
+@settings(SETTINGS, max_examples=30)
 def test_the_reference_engine_finds_what_is_wrong(rng: random.Random) -> None:
     kernel = RacyKernel(rng)
     assert not list(misjudgements(kernel, REFERENCE)), kernel.text()
 
 
 @given(RANDOM)
-@settings(SETTINGS, max_examples=12)
+@settings(SETTINGS, max_examples=9)
 def test_both_engines_reach_one_verdict(rng: random.Random) -> None:
     kernel = RacyKernel(rng)
     assert not list(misjudgements(kernel, (*REFERENCE[1:], *FAST))), kernel.text()
