@@ -31,8 +31,11 @@ SHARED_WINDOW = 1 * WINDOW
 LOCAL_WINDOW = 2 * WINDOW
 PARAM_WINDOW = 3 * WINDOW
 RED_ZONE = 1024
-IN_FLIGHT = 1 << 29  # bytes that the copies in flight of a batch may take
-COPY_BYTES = 40  # of a copy and a lane: lane, group, position, and up to sixteen bytes
+# Bytes that the copies in flight of a batch may take. Copies to different places fill shared memory once, which takes at most
+# ten times its size here, and a batch has at most ``machine.BYTES_PER_BATCH`` of it with nine times its size: they always fit.
+IN_FLIGHT = 1 << 29
+COPY_BYTES = 24  # of a copy and a lane: lane, group and position; the bytes copied come on top
+COPY_BASE = 512  # of a copy, whatever its lanes: objects and headers of arrays
 
 CELL: dict[int, np.dtype[Any]] = {
     1: np.dtype(np.uint8),
@@ -329,6 +332,11 @@ class _Copy:
     left: npt.NDArray[np.bool_] | None = None
 
 
+def _bytes(lanes: Index, width: int) -> int:
+    """What one copy of some lanes, or a signal, takes while it is in flight."""
+    return COPY_BASE + lanes.shape[0] * (COPY_BYTES + width)
+
+
 class AsyncQueue:
     """Asynchronous copies in flight, landing as late as PTX allows: when the issuing thread waits for their group, or when
     somebody waits for an mbarrier that they signal.
@@ -338,7 +346,7 @@ class AsyncQueue:
 
     def __init__(self, st: State) -> None:
         self._n = st.n
-        self._most = IN_FLIGHT // (COPY_BYTES * st.n)
+        self._held = 0
         self.committed = np.zeros(st.n, dtype=np.int64)
         self.uniform: int | None = 0
         self.copies: list[_Copy] = []
@@ -357,9 +365,7 @@ class AsyncQueue:
             cells, owner = _cells(position, lane, width, st.shared.cell_bytes)
             st.shared.shadow.issue(st, site, cells, owner)
         group = self.committed[lanes] if self.uniform is None else np.array([self.uniform])
-        if len(self.copies) + len(self.signals) >= self._most:
-            what = f"{len(self.copies)} copies of a batch are in flight, with which {IN_FLIGHT} bytes are used up"
-            raise RuntimeLimit(f"{what}; wait for some with cp.async.wait_group", site.location)
+        self._hold(lanes, width, f"{len(self.copies)} copies of a batch are in flight", site)
         self.copies.append(_Copy(site, lanes, group, position, width, raw, self._issued))
         self._issued += 1
 
@@ -408,11 +414,27 @@ class AsyncQueue:
             if copy.left is None or copy.left.any():
                 remaining.append(copy)
         self.copies = remaining
+        self._count()
+
+    def _hold(self, lanes: Index, width: int, what: str, site: Site | None) -> None:
+        """Account for one more copy or signal.
+
+        Raises:
+            RuntimeLimit: ``IN_FLIGHT`` bytes are used up.
+        """
+        self._held += _bytes(lanes, width)
+        if self._held > IN_FLIGHT:
+            what = f"{what}, with which {IN_FLIGHT} bytes are used up; wait for some, or run fewer blocks together"
+            raise RuntimeLimit(what, site.location if site else None)
+
+    def _count(self) -> None:
+        """Bytes of what is in flight."""
+        self._held = sum(_bytes(copy.lane, copy.width) for copy in self.copies)
+        self._held += sum(_bytes(lanes, 0) for _, _, lanes, _ in self.signals)
 
     def signal(self, place: Any, at: Index, lanes: Index) -> None:
         """``lanes`` will arrive at the mbarriers ``at`` when all their copies so far are complete."""
-        if len(self.copies) + len(self.signals) >= self._most:
-            raise RuntimeLimit(f"{len(self.signals)} copies of a batch signal mbarriers for which nobody waits")
+        self._hold(lanes, 0, f"{len(self.signals)} signals of copies to mbarriers are in flight", None)
         self.signals.append((place, at, lanes, self._issued))
 
     def signalled(self, st: State, wanted: set[tuple[int, int]]) -> list[tuple[Any, Index, Index]]:
@@ -428,6 +450,7 @@ class AsyncQueue:
             if not hit.all():
                 rest.append((place, at[~hit], lanes[~hit], before))
         self.signals = rest
+        self._count()
         return found
 
     def _finish(self, st: State, lanes: Index, before: int) -> None:

@@ -22,6 +22,8 @@ from prism_mlir.runtime.ptx.machine import FAST_CHECKS
 SHARED = ".shared .align 16 .b8 s[4096];"
 ROW = "mov.u32 %r2, s; mad.lo.u32 %r2, %r1, 4, %r2; mad.wide.u32 %rd2, %r1, 4, %rd1;"
 COPIES = f"{ROW} L: cp.async.ca.shared.global [%r2], [%rd2], 4; cp.async.commit_group; bra L;"
+FILL = f"""{ROW} mov.u32 %r3, 0; L: cp.async.ca.shared.global [%r2], [%rd2], 4; add.u32 %r2, %r2, 128; add.u32 %r3, %r3, 1;
+  setp.lt.u32 %p1, %r3, 1280; @%p1 bra L; cp.async.wait_all; ret;"""
 RELEASES = """mov.u32 %r2, d; mad.lo.u32 %r2, %r1, 4, %r2; mov.u32 %r3, 0;
   L: fence.acq_rel.cta; st.relaxed.cta.shared.u32 [%r2], %r1; add.u32 %r2, %r2, 4096; add.u32 %r3, %r3, 1;
   setp.lt.u32 %p1, %r3, 40; @%p1 bra L; ret;"""
@@ -73,6 +75,9 @@ CASES: dict[str, Callable[[], str]] = {
         block=64,
     ),
     "copies nobody waits for": lambda: run(kernel(COPIES, shared=SHARED), "reference", block=1024, grid=(16,)),
+    "copies that fill shared memory": lambda: run(
+        kernel(FILL, shared=".extern .shared .align 16 .b8 s[];"), "reference", grid=(256,), shared=160 << 10
+    ),
     "arrivals nobody waits for": lambda: run(
         kernel("L: bar.arrive 1, 2048; bra L;"), "reference", block=1024, grid=(4,)
     ),
