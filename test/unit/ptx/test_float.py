@@ -253,7 +253,7 @@ def test_testp() -> None:
         "infinite": np.isinf,
         "number": lambda x: ~np.isnan(x),
         "notanumber": np.isnan,
-        "normal": lambda x: np.isfinite(x) & (np.abs(x) >= np.float32(2.0**-126)),
+        "normal": lambda x: np.isfinite(x) & ((np.abs(x) >= np.float32(2.0**-126)) | (x == 0)),
         "subnormal": lambda x: (x != 0) & (np.abs(x) < np.float32(2.0**-126)),
     }
     for name, fn in tests.items():
