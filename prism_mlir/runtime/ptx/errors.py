@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+ThreadName = tuple[tuple[int, int, int], tuple[int, int, int]]  # indices of the block and of the thread in it
 LONGEST = 600  # characters of a message about the text
 
 
@@ -60,6 +61,7 @@ class CheckError(PtxError):
     """A check found a bug in the kernel.
 
     Attributes:
+        headline: the first line of the report, without the place.
         kind: name of the check, one of the fields of ``Checks`` (``bounds``, ``alignment``, ``uninitialised``,
             ``race``, ``async_copy``, ``barrier``, ``convergence``, ``cross_block``).
         kernel: name of the kernel.
@@ -78,12 +80,13 @@ class CheckError(PtxError):
         *,
         kernel: str = "",
         instruction: str = "",
-        threads: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...] = (),
+        threads: tuple[ThreadName, ...] = (),
         address: str = "",
         epoch: int | None = None,
         hint: str = "",
     ) -> None:
         self.kind = kind
+        self.headline = message
         self.kernel = kernel
         self.instruction = instruction
         self.threads = threads
@@ -92,13 +95,28 @@ class CheckError(PtxError):
         self.hint = hint
         super().__init__(_report(kind, message, kernel, instruction, threads, address, epoch, hint), location)
 
+    def completed(self, headline: str, threads: tuple[ThreadName, ...]) -> CheckError:
+        """The same finding with another first line and more threads."""
+        assert self.location is not None
+        return CheckError(
+            self.kind,
+            headline,
+            self.location,
+            kernel=self.kernel,
+            instruction=self.instruction,
+            threads=threads,
+            address=self.address,
+            epoch=self.epoch,
+            hint=self.hint,
+        )
+
 
 def _report(
     kind: str,
     message: str,
     kernel: str,
     instruction: str,
-    threads: tuple[tuple[tuple[int, int, int], tuple[int, int, int]], ...],
+    threads: tuple[ThreadName, ...],
     address: str,
     epoch: int | None,
     hint: str,

@@ -12,13 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_mlir.runtime.ptx.checks import Checks
-from prism_mlir.runtime.ptx.checks.cross_block import MAX_BLOCKS, BlockShadow
+from prism_mlir.runtime.ptx.checks.cross_block import MAX_BLOCKS, BlockConflict, BlockShadow
 from prism_mlir.runtime.ptx.checks.order import SyncClock
 from prism_mlir.runtime.ptx.checks.race import SharedShadow
+from prism_mlir.runtime.ptx.checks.witness import Rerun, with_witness
 from prism_mlir.runtime.ptx.counters import Counters
 from prism_mlir.runtime.ptx.decode import Decoded, decode
 from prism_mlir.runtime.ptx.engine import Engine
-from prism_mlir.runtime.ptx.errors import LaunchError, Location, PtxSyntaxError, RuntimeLimit
+from prism_mlir.runtime.ptx.errors import CheckError, LaunchError, Location, PtxSyntaxError, RuntimeLimit
 from prism_mlir.runtime.ptx.memory import RED_ZONE, Arena, AsyncQueue, Buffer, GlobalMemory, Placed
 from prism_mlir.runtime.ptx.parser import parse
 from prism_mlir.runtime.ptx.program import Param, Program, Variable
@@ -197,6 +198,8 @@ class KernelHandle:
                 reason = refused
             counters = Counters(detailed=detailed_counters)
             launch.run(counters, max_steps, lanes_per_batch)
+        except BlockConflict as found:
+            raise launch.second_thread(found, max_steps, lanes_per_batch) from None
         finally:
             launch.finish()
         return RunResult(counters, launch.unwritten(), "reference", reason)
@@ -276,6 +279,7 @@ class _Launch:
         self.checks = checks
         self.shared_bytes = shared_bytes
         self.threads = block[0] * block[1] * block[2]
+        self.blocks = grid[0] * grid[1] * grid[2]
         self._check_launch()
         self.memory = GlobalMemory()
         self.copied_back: list[tuple[npt.NDArray[Any], npt.NDArray[Any]]] = []
@@ -447,12 +451,33 @@ class _Launch:
     # -- batches --------------------------------------------------------------------------------------------------
 
     def run(self, counters: Counters, max_steps: int, lanes: int) -> None:
-        total = self.grid[0] * self.grid[1] * self.grid[2]
+        size = self._together(lanes)
+        for first in range(0, self.blocks, size):
+            self._batch(first, min(size, self.blocks - first), counters, max_steps)
+
+    def _together(self, lanes: int) -> int:
+        """How many blocks run at once."""
         padded = -(-self.threads // 32) * 32
-        size = max(1, min(total, lanes // padded, BYTES_PER_BATCH // self.block_bytes))
-        for first in range(0, total, size):
-            st = self._state(first, min(size, total - first), counters)
-            Engine(self.decoded, st, max_steps).run()
+        return max(1, min(self.blocks, lanes // padded, BYTES_PER_BATCH // self.block_bytes))
+
+    def _batch(self, first: int, blocks: int, counters: Counters, max_steps: int) -> None:
+        Engine(self.decoded, self._state(first, blocks, counters), max_steps).run()
+
+    def second_thread(self, found: BlockConflict, max_steps: int, lanes: int) -> CheckError:
+        """The error of a conflict, with the thread of the other block if a second run of that block shows it.
+
+        What the arrays hold stays as it was at the conflict.
+        """
+        self.checks = Checks.none()
+        kept = [(b.bytes.data, b.bytes.data.copy()) for b in self.written()]
+        for buffer in self.memory.buffers:
+            buffer.shadow = None
+        again = Rerun(self.blocks, lambda at, n: self._batch(at, n, Counters(), max_steps), self._together(lanes))
+        try:
+            return with_witness(found.error, found.conflict, again)
+        finally:
+            for data, before in kept:
+                data[:] = before
 
     def finish(self) -> None:
         """Copy results to where the caller expects them."""

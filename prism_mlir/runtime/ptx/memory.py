@@ -334,7 +334,7 @@ class _Copy:
 
 def _bytes(lanes: Index, width: int) -> int:
     """What one copy of some lanes, or a signal, takes while it is in flight."""
-    return COPY_BASE + lanes.shape[0] * (COPY_BYTES + width)
+    return COPY_BASE + int(lanes.shape[0]) * (COPY_BYTES + width)
 
 
 class AsyncQueue:

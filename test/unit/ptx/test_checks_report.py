@@ -65,8 +65,10 @@ def test_report(kind: str) -> None:
     assert error.address == address
     if kind == "barrier":  # which of the two warps waits first is open
         assert sorted(error.threads) == threads
-    elif kind == "cross_block":
-        assert error.threads[0][1] == (1, 2, 3) and "block (" in error.message
+    elif kind == "cross_block":  # which of the blocks comes second is open
+        (block, thread), (other, same) = error.threads
+        assert thread == same == (1, 2, 3) and block != other
+        assert f"block {other} of the same launch wrote" in error.message and "st.global" in error.headline
     else:
         assert list(error.threads) == threads
     first, *rest = str(error).splitlines()

@@ -8,12 +8,14 @@ Atomic writers are remembered with the ATOMIC bit.
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
 
 from prism_mlir.runtime.ptx.checks.report import Site, report
+from prism_mlir.runtime.ptx.errors import CheckError
 from prism_mlir.runtime.ptx.state import State, unflatten
 
 if TYPE_CHECKING:
@@ -23,6 +25,32 @@ MANY = (1 << 30) - 1
 ATOMIC = 1 << 30
 MAX_BLOCKS = MANY - 1
 Index = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Conflict:
+    """What ``witness`` needs to find the other thread of a conflict.
+
+    Attributes:
+        cell: index of the cell of ``cell_bytes`` bytes in the buffer.
+        block: linear index of the block that is reported.
+        owner: linear index of the other block, None for one of several.
+        wrote: whether the other one wrote; else it read.
+    """
+
+    buffer: Buffer
+    cell_bytes: int
+    cell: int
+    block: int
+    owner: int | None
+    wrote: bool
+
+
+class BlockConflict(Exception):
+    """Two blocks conflict; the launch turns it into the error, with the other thread."""
+
+    def __init__(self, error: CheckError, conflict: Conflict) -> None:
+        self.error, self.conflict = error, conflict
 
 
 class BlockShadow:
@@ -118,14 +146,18 @@ class BlockShadow:
             return
         i = int(np.flatnonzero(bad)[0])
         owner = int(who[i]) & MANY
+        at = i if lane is None else int(lane[i])
         other = "several other blocks" if owner == MANY else f"block {unflatten(owner - 1, st.grid)}"
-        raise report(
+        error = report(
             st,
             "cross_block",
             site,
             f"this block {now} global memory that {other} of the same launch {then}",
-            lanes=[i if lane is None else int(lane[i])],
+            lanes=[at],
             address=self._name(int(cell[i])),
             total=int(np.count_nonzero(bad)),
             hint="give each block its own elements, use atom/red, or split the kernel in two",
         )
+        one = None if owner == MANY else owner - 1
+        block = int(st.lane_gblock[at]) - 1
+        raise BlockConflict(error, Conflict(self.buffer, self.cell_bytes, int(cell[i]), block, one, then == "wrote"))
