@@ -86,6 +86,9 @@ def run_command(
         float | None, typer.Option(min=0, help="Absolute tolerance of --expect, by dtype if not given.")
     ] = None,
     engine: Annotated[str, typer.Option(help="reference, fast (compiled, fewer checks), or auto.")] = "auto",
+    exact_mma: Annotated[
+        bool, typer.Option("--exact-mma", help="Sums of mma to the last bit as on Ampere (slow), not in f32 in order.")
+    ] = False,
     checks: Which = None,
     max_steps: MaxSteps = STEPS,
     as_json: AsJson = False,
@@ -110,7 +113,7 @@ def run_command(
         prepared = _prepare(source, entry, grid, block, arg, shared, launch)
         shown = _shown(prepared, [i for i, _ in (*outputs, *expected)])
         chosen = FAST_CHECKS if checks is None and engine == "fast" else parse_checks(checks or "all")
-        built, result = prepared.run(0, chosen, engine=engine, max_steps=max_steps)
+        built, result = prepared.run(0, chosen, engine=engine, max_steps=max_steps, exact_mma=exact_mma)
     arrays = {i: _array(built, i) for i in shown}
     compared = {i: compare(arrays[i], prepared.arguments[i].dtype, file, rtol, atol) for i, file in expected}
     written = [(i, file) for i, file in outputs if file is not None]

@@ -160,6 +160,7 @@ class KernelHandle:
         lanes_per_batch: int = LANES_PER_BATCH,
         detailed_counters: bool = False,
         engine: str = "reference",
+        exact_mma: bool = False,
     ) -> RunResult:
         """Run the kernel on the CPU; arrays are modified in place.
 
@@ -178,6 +179,8 @@ class KernelHandle:
             engine: ``reference``; ``fast``, compiled code that checks ``FAST_CHECKS`` at most; or ``auto``, which is fast where
                 the checks allow it. The fast engine leaves a launch to the reference engine where threads of a warp
                 diverge at a barrier, where an instruction is not compiled, and where it suspects a bug; ``RunResult`` tells.
+            exact_mma: sums of ``mma`` to the last bit as Ampere's tensor cores form them, at some cost, and not on the fast
+                engine; otherwise both engines sum in f32, in order.
 
         Raises:
             LaunchError: the launch does not fit the kernel, or the checks do not fit the engine.
@@ -185,9 +188,10 @@ class KernelHandle:
             RuntimeLimit: ``max_steps`` was reached, or the launch needs more than its share of ``MEMORY``.
             TrapError: the kernel trapped.
         """
-        fast = _wants_fast(engine, checks, detailed_counters)
+        fast = _wants_fast(engine, checks, {"detailed counters": detailed_counters, "exact sums of mma": exact_mma})
         checks = checks or (FAST_CHECKS if engine == "fast" else Checks())
         launch = _Launch(self, _triple(grid, "grid"), _triple(block, "block"), args, shared_bytes, checks, outputs)
+        launch.exact_mma = exact_mma
         reason = ""
         try:
             if fast:
@@ -219,7 +223,7 @@ class KernelHandle:
         return self._uses
 
 
-def _wants_fast(engine: str, checks: Checks | None, detailed: bool) -> bool:
+def _wants_fast(engine: str, checks: Checks | None, more: Mapping[str, bool]) -> bool:
     """Whether to try the fast engine.
 
     Raises:
@@ -229,8 +233,7 @@ def _wants_fast(engine: str, checks: Checks | None, detailed: bool) -> bool:
         raise LaunchError(f"unknown engine '{engine}'; choose reference, fast or auto")
     wanted = checks or (FAST_CHECKS if engine == "fast" else Checks())
     missing = [f.name for f in fields(Checks) if getattr(wanted, f.name) and not getattr(FAST_CHECKS, f.name)]
-    if detailed:
-        missing.append("detailed counters")
+    missing += [name for name, wanted_too in more.items() if wanted_too]
     if engine == "fast" and missing:
         raise LaunchError(f"the fast engine does not have: {', '.join(missing)}; use the reference engine")
     return engine != "reference" and not missing
@@ -278,6 +281,7 @@ class _Launch:
         self.grid, self.block = grid, block
         self.checks = checks
         self.shared_bytes = shared_bytes
+        self.exact_mma = False
         self.threads = block[0] * block[1] * block[2]
         self.blocks = grid[0] * grid[1] * grid[2]
         self._check_launch()
@@ -498,6 +502,7 @@ class _Launch:
             kernel=self.kernel.name,
             checks=self.checks,
         )
+        st.exact_mma = self.exact_mma
         st.static_shared, st.dynamic_shared = self.kernel.static_shared, self.shared_bytes
         return st
 

@@ -86,6 +86,7 @@ class State:
         self.regs: list[Array] = []
         self.written: dict[int, npt.NDArray[np.bool_]] = {}
         self.steps = 0
+        self.exact_mma = False
         self.static_shared = 0
         self.dynamic_shared = 0
         self.epoch = np.zeros(blocks, dtype=np.int64)

@@ -54,7 +54,9 @@ def encode(values: np.ndarray, kind: str) -> np.ndarray:
     return values.astype(np.int8 if kind == "s8" else np.uint8).view(np.uint8)
 
 
-def run_mma(name: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, d_regs: int) -> np.ndarray:
+def run_mma(
+    name: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, d_regs: int, *, exact_mma: bool = False
+) -> np.ndarray:
     out = np.zeros((32, d_regs), dtype=np.uint32)
     lists = [("a", a, 10), ("b", b, 20), ("c", c, 26)]
     body = "ld.param.u64 %rd2, [p1]; ld.param.u64 %rd3, [p2]; ld.param.u64 %rd4, [p3];"
@@ -68,7 +70,7 @@ def run_mma(name: str, a: np.ndarray, b: np.ndarray, c: np.ndarray, d_regs: int)
     body += f"mad.wide.u32 %rd4, %r1, {4 * d_regs}, %rd4;"
     body += " ".join(f"st.global.b32 [%rd4+{4 * j}], %r{32 + j};" for j in range(d_regs)) + "ret;"
     params = ", ".join(f".param .u64 p{i}" for i in range(4))
-    launch(kernel(body, params), [a, b, c, out], outputs={3})
+    launch(kernel(body, params), [a, b, c, out], outputs={3}, exact_mma=exact_mma)
     return out
 
 

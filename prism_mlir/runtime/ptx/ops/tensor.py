@@ -6,8 +6,8 @@ Layouts, with lane = 4 g + t and e elements a 32-bit register (2 halves, 1 tf32,
 - B register r: row e t + h + 4 e r, column g
 - C and D of 32 bits, register i: row g + 8 (i >> 1), column 2 t + (i & 1); of f16, register r: row g + 8 r, column 2 t + h
 
-Products are exact, sums are f32 with k ascending, C last: the last bits differ from a GPU's, which truncates groups of products
-(MMA-Sim, arXiv 2511.10909). Compare with a tolerance.
+Products are exact, sums are f32 with k ascending, C last: the last bits differ from a GPU's, which truncates groups of products.
+Compare with a tolerance, or ask for the sums of Ampere's tensor cores (``exact_mma``, see ``tensor_core.py``).
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from prism_mlir.runtime.ptx.ops.loads import address, addresses
 from prism_mlir.runtime.ptx.program import Operand, Vec
 from prism_mlir.runtime.ptx.state import WARP, Mask, State
 from prism_mlir.runtime.ptx.table import Access, Context, Made, assign, op
+from prism_mlir.runtime.ptx.tensor_core import multiply_add
 from prism_mlir.runtime.ptx.types import SCALARS, Array
 
 B32 = SCALARS["b32"]
@@ -118,11 +119,14 @@ def mma(ctx: Context) -> Made:
         warps = active_warps(st, mask)
         left = operand_a(a_el, [by_warp(st, s, warps) for s in a])
         right = operand_b(b_el, [by_warp(st, s, warps) for s in b])
-        product = ordered_product(left, right)
-        total = accumulate(product, [by_warp(st, s, warps) for s in c], c_type)
+        third = [by_warp(st, s, warps) for s in c]
+        if st.exact_mma and c_type != "s32":
+            total = multiply_add(left, right, accumulators(third, c_type), a_type, d_type).reshape(-1, 2, 8, 4, 2)
+        else:
+            total = accumulate(ordered_product(left, right), third, c_type)
         for slot, value in zip(d, split_result(total, d_type, saturate), strict=True):
             put_warps(st, mask, slot, warps, value)
-        st.counters.mma(product.shape[0], flops)
+        st.counters.mma(left.shape[0], flops)
 
     return Made(run, "mma", sync=-1)
 
@@ -155,6 +159,18 @@ def ordered_product(left: Array, right: Array) -> Array:
     for i in range(1, k):
         total += np.multiply(left[i, :, None], right[i, None], out=term)
     return np.ascontiguousarray(total.transpose(2, 0, 1))
+
+
+def accumulators(regs: list[Array], c_type: str) -> Array:
+    """Registers (warps, 32) of C to (warps, 16, 8)."""
+    n, kind = regs[0].shape[0], np.float16 if c_type == "f16" else np.float32
+    c = np.empty((n, 2, 8, 4, 2), kind)
+    for i, x in enumerate(regs):
+        if c_type == "f16":
+            c[:, i] = np.ascontiguousarray(x).view(np.float16).reshape(n, 8, 4, 2)
+        else:
+            c[:, i >> 1, :, :, i & 1] = x.view(np.float32).reshape(n, 8, 4)
+    return c.reshape(n, 16, 8)
 
 
 def accumulate(product: Array, regs: list[Array], c_type: str) -> Array:

@@ -20,6 +20,7 @@ from prism_mlir.runtime.ptx.ops.tensor import ELEMENTS, active_warps, by_warp, o
 from prism_mlir.runtime.ptx.program import Addr, Operand
 from prism_mlir.runtime.ptx.state import WARP, Mask, State
 from prism_mlir.runtime.ptx.table import Access, Context, Made, op
+from prism_mlir.runtime.ptx.tensor_core import multiply_add
 from prism_mlir.runtime.ptx.types import SCALARS, Array, Scalar
 
 Shape = tuple[int, int, int]
@@ -239,11 +240,15 @@ def _multiply(ctx: Context) -> Made:
         left, right, third = (
             values(f, [by_warp(st, s, warps) for s in slots]) for f, slots in zip((a, b, c), sources, strict=True)
         )
-        product = ordered_product(element.decode(left), element.decode(right))
-        total = product + third.view({"f16": np.float16, "f32": np.float32, "s32": np.int32, "f64": np.float64}[c_kind])
+        decoded = element.decode(left), element.decode(right)
+        addend = third.view({"f16": np.float16, "f32": np.float32, "s32": np.int32, "f64": np.float64}[c_kind])
+        if st.exact_mma and c_kind == d_kind and c_kind in ("f16", "f32"):
+            total = multiply_add(*decoded, addend, a_kind, d_kind)
+        else:
+            total = ordered_product(*decoded) + addend
         for s, value in zip(out, spread(d, _round(total, d_kind, saturate)), strict=True):
             put_warps(st, mask, s, warps, value)
-        st.counters.mma(product.shape[0], flops)
+        st.counters.mma(decoded[0].shape[0], flops)
 
     return Made(run, "mma", sync=-1)
 

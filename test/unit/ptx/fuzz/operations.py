@@ -312,7 +312,7 @@ def _class(a: int, name: str, form: Format) -> bool:
         "infinite": size == form.infinity,
         "number": size <= form.infinity,
         "notanumber": size > form.infinity,
-        "normal": 1 << form.stored <= size < form.infinity,
+        "normal": size == 0 or 1 << form.stored <= size < form.infinity,
         "subnormal": 0 < size < 1 << form.stored,
     }[name]
 
