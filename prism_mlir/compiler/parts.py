@@ -82,15 +82,18 @@ class _Builder:
                     raise
                 self.progress(f"cutting after operator {first}: {error.message}")
         done = any(p.discovery.interrupted for p in whole)
-        if whole and (done or last - first == 1 or model_us(whole) <= WASTEFUL * self._floor_us(first, last)):
+        if whole and (done or last - first == 1 or model_us(whole) <= self._good_us(first, last)):
             return whole
-        try:
-            pieces = self._pieces(first, last)
-        except CodegenError:
-            if not whole:
-                raise
-            return whole
-        return min((parts for parts in (whole, pieces) if parts), key=model_us)
+        found, failure = [whole] if whole else [], None
+        for cut in (self._pieces, self._singles):
+            try:
+                found.append(cut(first, last))
+            except CodegenError as error:
+                failure = failure or error
+        if not found:
+            assert failure is not None
+            raise failure
+        return min(found, key=model_us)
 
     def merge(self, parts: tuple[BuiltPart, ...]) -> tuple[BuiltPart, ...]:
         """Put neighbours together where the model finds one part faster than both."""
@@ -125,6 +128,16 @@ class _Builder:
         if isinstance(found, CodegenError):
             raise found
         return found
+
+    def _good_us(self, first: int, last: int) -> float:
+        """A time that no cutting can better by much: near the roofline, and not above that of all single operators together,
+        which nothing that is built of them can reach."""
+        singles = sum(self._floor_us(k, k + 1) for k in range(first, last))
+        return min(WASTEFUL * self._floor_us(first, last), singles)
+
+    def _singles(self, first: int, last: int) -> tuple[BuiltPart, ...]:
+        """Each operator by itself, as a program runs that nobody fuses."""
+        return tuple(self.whole(k, k + 1) for k in range(first, last))
 
     def _floor_us(self, first: int, last: int) -> float:
         return roofline(part_of(self.program, first, last).program, find_target(self.options.target)).total_us

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 
+from prism_mlir.compiler import parts
 from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.parts import BuiltPart
 from prism_mlir.compiler.pipeline import Compilation, compile_file
+from prism_mlir.graph.errors import Location
+from prism_mlir.graph.examples import build_program
 from prism_mlir.graph.launch_info import Role
+from prism_mlir.graph.ops import unary
 from prism_mlir.search.limits import SearchLimits
+from prism_mlir.search.partition import Part
 
 MLP = """
 #map = affine_map<(d0, d1) -> (d0, d1)>
@@ -103,3 +110,22 @@ def test_neighbours_that_are_faster_together_are_merged() -> None:
     assert len(operators) == 2
     names = [p.part.program.name for p in done.built.parts]
     assert len(set(names)) == len(names)
+
+
+@pytest.mark.parametrize(("whole_us", "kernels"), [(5.0, 1), (7.0, 2), (40.0, 2)])
+def test_never_slower_than_operators_by_themselves(
+    monkeypatch: pytest.MonkeyPatch, whole_us: float, kernels: int
+) -> None:
+    """Two operators of 3 µs each, whose floor is 2.7 µs for each launch: more than 5.4 µs for the whole is compared with them."""
+    program = build_program("two", {"x": (8, 64)}, [(unary("exp(x)"), (k,)) for k in range(2)])
+    times = {1: 3.0, 2: whole_us}
+
+    def built(part: Part, *_: object) -> BuiltPart:
+        cost = SimpleNamespace(total_us=times[len(part.program.nodes)])
+        selection = SimpleNamespace(ranked=SimpleNamespace(cost=cost))
+        return BuiltPart(part, SimpleNamespace(interrupted=False), selection)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(parts, "_build", built)
+    done = parts.build_program(program, CompileOptions(), Location("f.mlir", 1, 1), None, lambda _: None)
+    assert len(done.parts) == kernels
+    assert parts.model_us(done.parts) == min(whole_us, 6.0)
