@@ -22,7 +22,10 @@ class Target:
     arch:               what the PTX says (``.target``)
     sms, clock_ghz:     streaming multiprocessors and boost clock
     tensor_fma:         f16/bf16 multiply-adds with f32 accumulation, per clock and SM, dense, by ``mma.sync``
-    f32_fma:            f32 multiply-adds per clock and SM
+    f32_fma, f64_fma:   f32 and f64 multiply-adds per clock and SM
+    integer_lanes, special_lanes, memory_lanes: threads per clock and SM for which integer arithmetic, special functions (exp2,
+                        reciprocals), and loads, stores and shuffles are executed
+    issue_slots:        instructions of a warp that an SM issues per clock
     dram_gbs:           datasheet bandwidth in GB/s; ``dram_sustained`` is the part of it that kernels reach
     l2_bytes, l2_gbs:   size of the L2 cache and its bandwidth
     shared_per_sm:      shared memory of an SM; ``shared_per_block`` the most one block may ask for (opt-in);
@@ -48,6 +51,11 @@ class Target:
     shared_per_block: int
     threads_per_sm: int
     blocks_per_sm: int
+    f64_fma: int
+    memory_lanes: int = 32
+    integer_lanes: int = 64
+    special_lanes: int = 16
+    issue_slots: int = 4
     dram_sustained: float = 0.80
     shared_reserved: int = KIB
     shared_per_clock: int = 126
@@ -76,6 +84,7 @@ def _a100(name: str, description: str, dram_gbs: float) -> Target:
         shared_per_block=163 * KIB,
         threads_per_sm=2048,
         blocks_per_sm=32,
+        f64_fma=32,
     )
 
 
@@ -97,6 +106,8 @@ _ROWS = (
         shared_per_block=99 * KIB,
         threads_per_sm=1536,
         blocks_per_sm=16,
+        f64_fma=2,
+        memory_lanes=16,
     ),
     Target(
         "sm_90",
@@ -113,6 +124,7 @@ _ROWS = (
         shared_per_block=227 * KIB,
         threads_per_sm=2048,
         blocks_per_sm=32,
+        f64_fma=64,
     ),
 )
 
