@@ -27,6 +27,7 @@ from prism_mlir.runtime.ptx.types import Scalar
 
 MAX_REGISTERS = 100_000  # of a kernel; compilers declare a few thousand
 _BRANCHES = ("bra", "brx")
+_INLINE = "device functions must be inlined (as __forceinline__ does), and printf, assert and malloc left out"
 
 
 class _Scope:
@@ -117,7 +118,7 @@ class Body:
         elif token.text == ".pragma":
             p.pragma()
         elif token.text == ".param":
-            raise p.error("'.param' in a kernel belongs to a call: device functions must be inlined")
+            raise p.error(f"'.param' in a kernel belongs to a call: {_INLINE}")
         else:
             raise p.error(f"unknown directive '{token.text}' in a kernel")
 
@@ -205,7 +206,7 @@ class Body:
             raise p.error(f"expected an instruction, found '{opcode.text}'")
         p.next()
         if opcode.text.split(".")[0] == "call":
-            raise p.error("unknown instruction 'call': device functions must be inlined", opcode)
+            raise p.error(f"unknown instruction 'call': {_INLINE}", opcode)
         operands: list[Operand] = []
         self.branch = opcode.text.split(".")[0] in _BRANCHES
         if p.token.text != ";":

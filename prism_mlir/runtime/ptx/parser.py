@@ -146,7 +146,9 @@ class _Parser(Cursor):
             self.next()
 
     def _function(self) -> str:
-        """A device function: declared or defined; a call to it is reported where it stands."""
+        """A device function: declared or defined. Its body is passed over, since nothing can reach it: a call is an error
+        where it stands. (``nvcc -rdc=true`` and LLVM write functions down that they have inlined everywhere.)
+        """
         if self.accept("("):
             while not self.accept(")"):
                 self.inside()
@@ -156,9 +158,18 @@ class _Parser(Cursor):
                 self.inside()
         while self.token.text not in ("{", ";"):
             self.inside()
-        if self.accept(";"):
-            return name
-        raise self.error(f"device function '{name}' has a body: calls are not supported, inline it")
+        if not self.accept(";"):
+            self._skip_braces()
+        return name
+
+    def _skip_braces(self) -> None:
+        """From an opening brace to behind the one that closes it."""
+        depth = 0
+        while True:
+            depth += {"{": 1, "}": -1}.get(self.token.text, 0)
+            self.inside()
+            if not depth:
+                return
 
     # -- kernels --------------------------------------------------------------------------------------------------
 

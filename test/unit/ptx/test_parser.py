@@ -89,6 +89,36 @@ $L__tmp0:
     Module.load(text)
 
 
+def test_the_body_of_a_function_that_nothing_calls_is_passed_over() -> None:
+    """``nvcc -rdc=true`` and LLVM keep functions that they have inlined everywhere; they may hold calls of their own."""
+    function = """.visible .func (.param .b32 func_retval0) square(
+\t.param .b32 square_param_0
+)
+{
+\t.reg .f32 %f<3>;
+\t.pragma "}";
+\t{ // callseq 0, 0
+\t.param .b32 param0;
+\tcall.uni other, (param0);
+\t} // callseq 0
+\tst.param.f32 [func_retval0+0], %f2;
+\tret;
+}
+"""
+    kernel = """.visible .entry k(.param .u64 out) {
+\t.reg .b64 %rd<2>;
+\tld.param.u64 %rd1, [out];
+\tst.global.u32 [%rd1], 7;
+\tret;
+}
+"""
+    for text in (function + kernel, kernel + function, ".func square();\n" + function + kernel):
+        out = np.zeros(1, np.uint32)
+        module = Module.load(HEADER + text)
+        module.kernel("k").run(grid=(1,), block=(1,), args=[out])
+        assert out[0] == 7
+
+
 @pytest.mark.parametrize(
     ("text", "position", "what"),
     [
@@ -107,7 +137,7 @@ $L__tmp0:
         (HEADER + ".shared .b9 x;\n", "4:9", "unknown type '.b9'"),
         (HEADER + ".shared .align 3 .b8 x[4];\n", "4:16", "power of two"),
         (HEADER + ".global .b32 x[1] = {1, 2};\n", "4:14", "8 bytes of initialisers"),
-        (HEADER + ".func f() { ret; }\n", "4:11", "has a body"),
+        (HEADER + ".func f() { { ret; }\n", "6:1", "unexpected end of file"),
     ],
 )
 def test_malformed_modules(text: str, position: str, what: str) -> None:
@@ -143,7 +173,8 @@ def test_malformed_modules(text: str, position: str, what: str) -> None:
         ("ld.global.v2.b32 %r2, [%rd1];", "2 destinations expected"),
         ("lop3.b32 %r2, %r1, %r1, %r1, 300;", "from 0 to 255"),
         ("call.uni vprintf, (%r1);", "unknown"),
-        ("{ .param .b64 param0; call.uni f, (param0); }", "device functions must be inlined"),
+        ("{ .param .b64 param0; call.uni f, (param0); }", "device functions must be inlined (as __forceinline__ does)"),
+        ("call.uni f;", "unknown instruction 'call': device functions must be inlined (as __forceinline__ does)"),
         ("ld.global.b32 %r2, %rd1;", "expected an address"),
         ("add.u32 %r2 %r1, 1;", "expected ';'"),
         ("@%q bra L; L: ret;", "register '%q' is not declared"),
