@@ -112,6 +112,25 @@ def test_products(kind: str, shape: str, d: str, c: str) -> None:
         assert ((out if layouts[3] == "r" else out.T) == expected).all()
 
 
+@pytest.mark.parametrize("rounding", ["f64.f64.f64.f64.rn", "rn.f64.f64.f64.f64"])
+def test_products_of_doubles_may_say_how_they_round(rounding: str) -> None:
+    """nvcc writes ``.rn`` for ``mma_sync`` of doubles; all sums are exact."""
+    a, b, third = factors("f64", "m8n8k4")
+    out = np.zeros((8, 8))
+    text = code("f64", "m8n8k4", "f64", "f64", "rcrr").replace("f64.f64.f64.f64", rounding)
+    launch(kernel(POINTERS + text, FOUR), [a, stored(b, "c"), third, out], outputs={3})
+    assert (out == a @ b + third).all()
+
+
+@pytest.mark.parametrize(
+    "form", ["f64.f64.f64.f64.rn.rn", "rn.f64.f64.f64.f64.rn", "f64.f64.f64.f64.rz", "f64.f64.f64.f64.rn.satfinite"]
+)
+def test_roundings_that_do_not_exist(form: str) -> None:
+    for product_ in (f"wmma.mma.sync.aligned.row.col.m8n8k4.{form}", f"mma.sync.aligned.m8n8k4.row.col.{form}"):
+        with pytest.raises(PtxSyntaxError, match="unknown instruction"):
+            launch(kernel(f"{REGISTERS} {product_} {{%g0, %g1}}, {{%g2}}, {{%g3}}, {{%g4, %g5}}; ret;"), [np.zeros(1)])
+
+
 def test_sub_matrices_through_shared_memory() -> None:
     """Each of two warps multiplies a tile of wider matrices that lie in shared memory; the second one is 16 columns on."""
     a, b = RNG.integers(-8, 9, (16, 16)).astype(np.float16), RNG.integers(-8, 9, (16, 32)).astype(np.float16)

@@ -12,7 +12,7 @@ from llvmlite import ir
 
 from prism_mlir.runtime.ptx.decode import Step
 from prism_mlir.runtime.ptx.jit import product
-from prism_mlir.runtime.ptx.ops.tensor import vector
+from prism_mlir.runtime.ptx.ops.tensor import vector, without_options
 from prism_mlir.runtime.ptx.table import Context
 from prism_mlir.runtime.ptx.types import SCALARS
 
@@ -51,7 +51,7 @@ class Product:
 
 def product_of(ctx: Context) -> Product:
     """Take the mma at hand apart."""
-    mods = [m for m in ctx.mods if m != "satfinite"]
+    mods = without_options(ctx.mods, 5)
     shape, (d_type, a_type, b_type, c_type) = mods[2], mods[5:]
     rows = 8 if shape == "m8n8k4" else 16
     f = product.Form(a_type, b_type, c_type, d_type, rows, int(shape.split("k")[1]), "satfinite" in ctx.mods)

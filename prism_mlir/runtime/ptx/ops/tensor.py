@@ -12,7 +12,7 @@ Compare with a tolerance, or ask for the sums of Ampere's tensor cores (``exact_
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -87,9 +87,19 @@ def vector(ctx: Context, operand: Operand, count: int, what: str) -> tuple[Opera
     return items
 
 
+def without_options(mods: Sequence[str], types: int) -> list[str]:
+    """The modifiers of a product less ``.satfinite``, and less the ``.rn`` that f64 may have: it is rounded so anyway.
+
+    ``.rn`` stands at the end, where nvcc writes it, or before the types, of which ``types`` is the position.
+    """
+    kept = [m for m in mods if m != "satfinite"]
+    places = [i for i in (len(kept) - 1, types) if "f64" in kept and kept[i : i + 1] == ["rn"]]
+    return kept[: places[0]] + kept[places[0] + 1 :] if places else kept
+
+
 @op("mma")
 def mma(ctx: Context) -> Made:
-    mods = [m for m in ctx.mods if m != "satfinite"]
+    mods = without_options(ctx.mods, 5)
     if mods[:2] != ["sync", "aligned"] or len(mods) != 9 or mods[3:5] != ["row", "col"] or mods[2] not in _SHAPES:
         raise ctx.unknown()
     shape, (d_type, a_type, b_type, c_type) = mods[2], mods[5:]

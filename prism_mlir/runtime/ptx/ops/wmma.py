@@ -16,7 +16,15 @@ from prism_mlir.runtime.ptx.checks.order import Order
 from prism_mlir.runtime.ptx.checks.report import Site, report
 from prism_mlir.runtime.ptx.memory import CELL
 from prism_mlir.runtime.ptx.ops.loads import address, addresses, generic_load, generic_store
-from prism_mlir.runtime.ptx.ops.tensor import ELEMENTS, active_warps, by_warp, ordered_product, put_warps, vector
+from prism_mlir.runtime.ptx.ops.tensor import (
+    ELEMENTS,
+    active_warps,
+    by_warp,
+    ordered_product,
+    put_warps,
+    vector,
+    without_options,
+)
 from prism_mlir.runtime.ptx.program import Addr, Operand
 from prism_mlir.runtime.ptx.state import WARP, Mask, State
 from prism_mlir.runtime.ptx.table import Access, Context, Made, op
@@ -218,8 +226,13 @@ class _Place:
 
 def _multiply(ctx: Context) -> Made:
     saturate = ctx.mods[-1] == "satfinite"
-    mods = ctx.mods[: len(ctx.mods) - saturate]
-    if mods[2:3] != ("aligned",) or len(mods) not in (8, 10) or any(m not in ("row", "col") for m in mods[3:5]):
+    mods = without_options(ctx.mods[: len(ctx.mods) - saturate], 6)
+    if (
+        "satfinite" in ctx.mods[: len(ctx.mods) - saturate]
+        or mods[2:3] != ["aligned"]
+        or len(mods) not in (8, 10)
+        or any(m not in ("row", "col") for m in mods[3:5])
+    ):
         raise ctx.unknown()
     d_kind, *factors, c_kind = mods[6:]
     a_kind, b_kind = factors or ("f16", "f16")
