@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prism_mlir.graph.errors import InputError
+from prism_mlir.graph.errors import InputError, Location
 
 if TYPE_CHECKING:
     from prism_mlir.runtime.ptx import Checks
@@ -103,26 +103,29 @@ def run_command(
     from prism_mlir.tools.files import write_atomically
     from prism_mlir.tools.ptx_arguments import load_npy, parse_index
     from prism_mlir.tools.ptx_report import print_run, run_data
-    from prism_mlir.tools.ptx_results import compare, npy_bytes
+    from prism_mlir.tools.ptx_results import compare, load_expected, npy_bytes
 
+    # Files that are none, or cannot be written, are better found before a long run.
     outputs = [parse_index(text, "--output") for text in output or []]
-    expected = [(i, _file(file)) for i, file in (parse_index(text, "--expect") for text in expect or [])]
-    for _, file in expected:
-        load_npy(file)  # a file that is none is better found before a long run
+    written = [(i, _writable(file)) for i, file in outputs if file is not None]
+    expected = _expected(expect or [])
+    for file in expected.values():
+        load_npy(file)
     with machine_errors():
         prepared = _prepare(source, entry, grid, block, arg, shared, launch)
-        shown = _shown(prepared, [i for i, _ in (*outputs, *expected)])
-        chosen = FAST_CHECKS if checks is None and engine == "fast" else parse_checks(checks or "all")
+        shown = _shown(prepared, [*(i for i, _ in outputs), *expected])
+        for i, file in expected.items():
+            load_expected(file, _shape(prepared, i))
+        chosen = FAST_CHECKS if checks is None and engine == "fast" else parse_checks(checks)
         built, result = prepared.run(0, chosen, engine=engine, max_steps=max_steps, exact_mma=exact_mma)
     arrays = {i: _array(built, i) for i in shown}
-    compared = {i: compare(arrays[i], prepared.arguments[i].dtype, file, rtol, atol) for i, file in expected}
-    written = [(i, file) for i, file in outputs if file is not None]
+    compared = {i: compare(arrays[i], prepared.arguments[i].dtype, file, rtol, atol) for i, file in expected.items()}
     for i, file in written:
         write_atomically(file, npy_bytes(arrays[i]))
     if as_json:
-        print(json.dumps(run_data(prepared, chosen, result, arrays, compared), indent=2))
+        print(json.dumps(run_data(prepared, chosen, result, arrays, compared, exact_mma), indent=2))
     else:
-        print_run(prepared, chosen, result, arrays, compared, written)
+        print_run(prepared, chosen, result, arrays, compared, written, exact_mma)
     if any(c.wrong for c in compared.values()):
         raise typer.Exit(1)
 
@@ -151,7 +154,7 @@ def check_command(
     from prism_mlir.tools.ptx_report import check_data, print_check
 
     with machine_errors():
-        chosen = parse_checks(checks or "all")
+        chosen = parse_checks(checks)
         if not enabled(chosen):
             raise InputError("--checks none leaves nothing to check", None, "name some, or use prism ptx run")
         prepared = _prepare(source, entry, grid, block, arg, shared, launch)
@@ -223,8 +226,8 @@ def _prepare(
     return prepare(Options(source, entry, grid, block, tuple(arg or ()), shared, launch))
 
 
-def parse_checks(text: str) -> Checks:
-    """``all``, ``none``, or names with commas; a minus takes one away: ``all,-race``.
+def parse_checks(text: str | None) -> Checks:
+    """``all``, ``none``, or names with commas; a minus takes one away: ``all,-race``. Not given, all.
 
     Raises :class:`InputError` for a name that is no check (with those that are).
     """
@@ -234,7 +237,7 @@ def parse_checks(text: str) -> Checks:
 
     known = [f.name for f in fields(Checks)]
     on: set[str] = set()
-    for word in (w.strip() for w in text.split(",")):
+    for word in (w.strip() for w in ("all" if text is None else text).split(",")):
         name = word.removeprefix("-")
         if name in ("all", "none") and name == word:
             on = set(known) if name == "all" else set()
@@ -245,9 +248,25 @@ def parse_checks(text: str) -> Checks:
     return Checks(**{name: name in on for name in known})
 
 
-def _file(path: Path | None) -> Path:
-    if path is None:
-        raise InputError("--expect needs a file", None, "write it as --expect 2=expected.npy")
+def _expected(texts: list[str]) -> dict[int, Path]:
+    """The files of ``--expect``, by argument."""
+    from prism_mlir.tools.ptx_arguments import parse_index
+
+    found: dict[int, Path] = {}
+    for i, file in (parse_index(text, "--expect") for text in texts):
+        if file is None:
+            raise InputError("--expect needs a file", None, "write it as --expect 2=expected.npy")
+        if i in found:
+            raise InputError(f"--expect: argument {i} is given twice", None, "compare it with one file")
+        found[i] = file
+    return found
+
+
+def _writable(path: Path) -> Path:
+    """Itself. Raises :class:`InputError` for a directory, or a file in none."""
+    reason = "Is a directory" if path.is_dir() else "" if path.parent.is_dir() else "No such directory"
+    if reason:
+        raise InputError(f"cannot write the file: {reason}", Location(str(path), 1, 1), "check the path")
     return path
 
 
@@ -266,3 +285,11 @@ def _array(built: list[Array | bytes], i: int) -> Array:
     array = built[i]
     assert not isinstance(array, bytes)  # _shown has looked
     return array
+
+
+def _shape(launch: Launch, i: int) -> tuple[int, ...]:
+    from prism_mlir.tools.ptx_arguments import ArrayArgument
+
+    argument = launch.arguments[i]
+    assert isinstance(argument, ArrayArgument)  # _shown has looked
+    return argument.shape

@@ -33,7 +33,12 @@ def launch_data(launch: Launch) -> dict[str, Any]:
 
 
 def run_data(
-    launch: Launch, checks: Checks, result: RunResult, arrays: Mapping[int, Array], compared: Mapping[int, Comparison]
+    launch: Launch,
+    checks: Checks,
+    result: RunResult,
+    arrays: Mapping[int, Array],
+    compared: Mapping[int, Comparison],
+    exact_mma: bool = False,
 ) -> dict[str, Any]:
     """The outputs (``arrays`` by argument), and how they compare with what was expected."""
     return {
@@ -41,6 +46,7 @@ def run_data(
         "engine": result.engine,
         "fallback_reason": result.fallback_reason,
         "checks": enabled(checks),
+        "exact_mma": exact_mma,
         "outputs": [
             {
                 "argument": i,
@@ -63,9 +69,11 @@ def print_run(
     arrays: Mapping[int, Array],
     compared: Mapping[int, Comparison],
     written: Sequence[tuple[int, Path]],
+    exact_mma: bool = False,
 ) -> None:
     """The outputs as a table; ``written`` are the files that some went to."""
-    lines = [("ran", f"{launch.title}; {result.engine} engine, {_checks_text(checks)}")]
+    sums = ", sums of mma as on Ampere" if exact_mma else ""
+    lines = [("ran", f"{launch.title}; {result.engine} engine, {_checks_text(checks)}{sums}")]
     if result.fallback_reason:
         lines.append(("", f"the fast engine left it to the other one: {result.fallback_reason}"))
     print_lines(lines)
@@ -158,7 +166,8 @@ def stats_data(launch: Launch, result: RunResult) -> dict[str, Any]:
 def print_stats(launch: Launch, result: RunResult) -> None:
     """The counters as a table, and what follows from them as another."""
     size = Size.of(launch)
-    of = f"{size.blocks:,} blocks, {size.warps:,} warps, {size.threads:,} threads"
+    counted = {"block": size.blocks, "warp": size.warps, "thread": size.threads}
+    of = ", ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in counted.items())
     print_lines([("counted", launch.title), ("", of)])
     counts = new_table("count", "total", "a block", "a warp")
     for name, n in count_rows(result.counters):

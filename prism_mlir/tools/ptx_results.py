@@ -80,10 +80,7 @@ def compare(got: Array, dtype: str, file: Path, rtol: float | None, atol: float 
     Raises:
         InputError: located; the file cannot be read, or has another shape.
     """
-    expected = load_npy(file)
-    if expected.shape != got.shape:
-        shapes = f"the file has shape {list(expected.shape)}, the output {list(got.shape)}"
-        raise InputError(shapes, Location(str(file), 1, 1), "save it with the shape of the output")
+    expected = load_expected(file, got.shape)
     if dtype == "bf16" and expected.dtype == np.uint16:
         expected = as_numbers(expected, dtype)
     default = TOLERANCES.get(dtype, (0.0, 0.0))
@@ -95,6 +92,15 @@ def compare(got: Array, dtype: str, file: Path, rtol: float | None, atol: float 
     pair = (have[at].item(), expected[at].item()) if wrong.size else (None, None)
     largest = float(np.max(error, where=np.isfinite(error), initial=0.0))
     return Comparison(str(file), rtol, atol, int(wrong.size), got.size, largest, at, *pair)
+
+
+def load_expected(file: Path, shape: tuple[int, ...]) -> Array:
+    """What an output of ``shape`` is compared with. Raises located errors as :func:`load_npy`, and for another shape."""
+    expected = load_npy(file)
+    if expected.shape != shape:
+        shapes = f"the file has shape {list(expected.shape)}, the output {list(shape)}"
+        raise InputError(shapes, Location(str(file), 1, 1), "save it with the shape of the output")
+    return expected
 
 
 def _errors(got: Array, expected: Array, rtol: float, atol: float) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -163,6 +163,21 @@ def test_what_differs_from_what_was_expected_is_told(prism, tmp_path) -> None:
     assert (code, found["wrong"], found["largest_error"]) == (0, 0, 3.0)  # 3 <= 1 + 0.1 * 88
 
 
+def test_an_expectation_of_another_shape_is_found_before_the_run(prism, tmp_path) -> None:
+    np.save(tmp_path / "e.npy", np.zeros((4, 64), np.float32))
+    run = ["run", REVERSE, *SIZES, *IN_OUT, "--expect", f"1={tmp_path / 'e.npy'}"]
+    code, out, err = prism(*run, "--max-steps", 3)  # which would end the run
+    assert (code, out) == (1, "") and "e.npy:1:1: error: the file has shape [4, 64], the output [256], save it" in err
+
+
+def test_a_run_says_how_it_forms_sums_of_mma(prism) -> None:
+    run = ["run", REVERSE, *SIZES, *IN_OUT]
+    for options, exact in ([], False), (["--exact-mma"], True):
+        code, out, _ = prism(*run, *options)
+        assert code == 0 and ("all checks, sums of mma as on Ampere" in out) == exact
+        assert json.loads(prism(*run, *options, "--json")[1])["exact_mma"] is exact
+
+
 def test_a_run_that_a_check_ends_prints_the_report(prism) -> None:
     code, out, err = prism("run", REVERSE, "--grid", 5, "--block", 64, *IN_OUT)
     assert code == 1 and out == ""
@@ -317,6 +332,11 @@ def test_stats_of_the_example(prism) -> None:
     assert ["global", "sectors", "64", "16", "8"] in rows and ["ld.shared", "8", "2", "1"] in rows
 
 
+def test_stats_of_one_thread(prism, ptx) -> None:
+    _, out, _ = prism("stats", ptx(kernel("", "")), "--grid", 1, "--block", 1)
+    assert "1 block, 1 warp, 1 thread\n" in out
+
+
 def test_stats_show_conflicts_and_uncoalesced_accesses(prism, ptx) -> None:
     """32 threads 128 bytes apart: all in one bank (32 wavefronts, not 1), and a sector each, of which 4 bytes are used."""
     code = """.shared .b8 s[4096]; shl.b32 %r2, %r1, 7; cvt.u64.u32 %rd3, %r2; add.s64 %rd1, %rd1, %rd3; mov.u32 %r3, s;
@@ -463,12 +483,17 @@ def first(spec: str) -> list[str]:
         ([*WHOLE, "--engine", "quick"], "error: unknown engine 'quick'; choose reference, fast or auto"),
         ([*WHOLE, "--engine", "fast", "--checks", "all"], "error: the fast engine does not have: uninitialised"),
         ([*WHOLE, "--checks", "wibble"], "error: --checks: no check is called 'wibble', known are all, none, bounds"),
+        ([*WHOLE, "--checks", ""], "error: --checks: no check is called '', known are all, none, bounds"),
+        (["check", *WHOLE[1:], "--checks", ""], "error: --checks: no check is called ''"),
         (["check", *WHOLE[1:], "--checks", "none"], "error: --checks none leaves nothing to check"),
         (["check", *WHOLE[1:], "--seeds", "0"], "error: Invalid value for '--seeds'"),
         ([*WHOLE, "--max-steps", "3"], "has not ended after 3 instructions"),
         ([*WHOLE, "--output", "5"], "error: argument 5 is no array that could be shown, arrays are: 0, 1"),
         ([*WHOLE, "--output", "x"], "error: --output: 'x' names no argument, give its index"),
         ([*WHOLE, "--output", "1=/nonexistent/x.npy"], "error: cannot write the file"),
+        ([*WHOLE, "--output", "1=.", "--max-steps", "3"], ".:1:1: error: cannot write the file: Is a directory, check"),
+        ([*WHOLE, "--output", "1=no/x.npy", "--max-steps", "3"], "no/x.npy:1:1: error: cannot write the file: No such"),
+        ([*WHOLE, "--expect", "1=a.npy", "--expect", "1=b.npy"], "error: --expect: argument 1 is given twice, compare it"),
         ([*WHOLE, "--expect", "1"], "error: --expect needs a file"),
         ([*WHOLE, "--expect", "1=nope.npy"], "nope.npy:1:1: error: cannot read the file"),
         ([*WHOLE, "--launch", "nope.json"], "error: cannot read the file"),
