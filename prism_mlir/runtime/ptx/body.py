@@ -240,6 +240,10 @@ class Body:
             return Vec(tuple(items))
         if p.accept("["):
             address = self._address()
+            if p.token.text == ",":
+                raise p.error(
+                    "an address is a base and an offset; [a, b], of textures, surfaces and tensors, is unknown"
+                )
             p.expect("]")
             return address
         if p.accept("!"):

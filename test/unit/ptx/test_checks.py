@@ -257,6 +257,12 @@ def test_uninitialised_local_memory() -> None:
     launch(kernel(body.replace("%r1, 1;", "%r1, 0;") + STORE), [out()], block=64)
 
 
+def test_a_hint_about_a_variable_speaks_of_the_variable() -> None:
+    body = ".local .align 8 .b8 depot[16]; mov.u64 %rd2, depot; st.local.b32 [%rd2+16], %r1; ret;"
+    error = fails("bounds", kernel(body), [out()])
+    assert error.address == "depot+16 of 16 bytes" and error.hint.endswith("or enlarge the variable")
+
+
 @pytest.mark.parametrize(
     "code",
     [
@@ -340,7 +346,9 @@ def test_the_second_thread_of_several_readers() -> None:
 
 def test_atomics_of_many_blocks_are_fine_but_not_with_plain_reads() -> None:
     launch(kernel("red.global.add.u32 [%rd1], 1; ret;"), [out(1)], grid=4)
-    fails("cross_block", kernel("red.global.add.u32 [%rd1], 1; ld.global.b32 %r3, [%rd1]; ret;"), [out(1)], grid=4)
+    plain = kernel("red.global.add.u32 [%rd1], 1; ld.global.b32 %r3, [%rd1]; ret;")
+    error = fails("cross_block", plain, [out(1)], grid=4)
+    assert "read with ld.relaxed" in error.hint
     launch(kernel("red.global.add.u32 [%rd1], 1; ld.relaxed.gpu.global.b32 %r3, [%rd1]; ret;"), [out(1)], grid=4)
 
 

@@ -176,6 +176,10 @@ def test_malformed_modules(text: str, position: str, what: str) -> None:
         ("{ .param .b64 param0; call.uni f, (param0); }", "device functions must be inlined (as __forceinline__ does)"),
         ("call.uni f;", "unknown instruction 'call': device functions must be inlined (as __forceinline__ does)"),
         ("ld.global.b32 %r2, %rd1;", "expected an address"),
+        (
+            "tex.1d.v4.f32.s32 {%f1,%f2,%f3,%f4}, [%rd1, {%r1}];",
+            "[a, b], of textures, surfaces and tensors, is unknown",
+        ),
         ("add.u32 %r2 %r1, 1;", "expected ';'"),
         ("@%q bra L; L: ret;", "register '%q' is not declared"),
         (".reg .b32 %r1;", "declared twice"),

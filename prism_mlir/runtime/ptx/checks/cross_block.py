@@ -156,7 +156,8 @@ class BlockShadow:
             lanes=[at],
             address=self._name(int(cell[i])),
             total=int(np.count_nonzero(bad)),
-            hint="give each block its own elements, use atom/red, or split the kernel in two",
+            hint="give each block its own elements, use atom/red (and read with ld.relaxed or ld.volatile), or split the "
+            "kernel in two",
         )
         one = None if owner == MANY else owner - 1
         block = int(st.lane_gblock[at]) - 1

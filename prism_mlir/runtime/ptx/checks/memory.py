@@ -35,7 +35,8 @@ def address_error(
     """Some of ``at`` are not ``inside`` any allocation, or are in read-only memory."""
     bad = np.flatnonzero(~inside)
     i = int(bad[0])
-    larger = {"shared": "enlarge the variable, or the dynamic shared memory of the launch"}
+    variable = "enlarge the variable"
+    larger = {"shared": f"{variable}, or the dynamic shared memory of the launch", "local": variable, "const": variable}
     return report(
         st,
         "bounds",
