@@ -231,6 +231,8 @@ def _wants_fast(engine: str, checks: Checks | None, more: Mapping[str, bool]) ->
     """
     if engine not in ("reference", "fast", "auto"):
         raise LaunchError(f"unknown engine '{engine}'; choose reference, fast or auto")
+    if not isinstance(checks, Checks | None):
+        raise LaunchError(f"checks are a Checks, as in Checks() or Checks.none(), not {checks!r}")
     wanted = checks or (FAST_CHECKS if engine == "fast" else Checks())
     missing = [f.name for f in fields(Checks) if getattr(wanted, f.name) and not getattr(FAST_CHECKS, f.name)]
     missing += [name for name, wanted_too in more.items() if wanted_too]
@@ -324,9 +326,10 @@ class _Launch:
             raise LaunchError(
                 f"kernel '{self.kernel.name}' has {len(params)} parameters, {len(args)} arguments were given"
             )
-        bad = [i for i in outputs if not 0 <= i < len(args) or not isinstance(args[i], np.ndarray)]
+        arrays = [i for i, arg in enumerate(args) if isinstance(arg, np.ndarray)]
+        bad = sorted((i for i in outputs if i not in arrays), key=str)
         if bad:
-            raise LaunchError(f"outputs {sorted(bad)} are not array arguments")
+            raise LaunchError(f"outputs {bad} are not array arguments; these are {arrays}")
         size = max((p.offset + p.size for p in params), default=0)
         block = np.zeros(size, dtype=np.uint8)
         by_identity: dict[tuple[int, int], Buffer] = {}
@@ -342,7 +345,8 @@ class _Launch:
             return arg
         if isinstance(arg, np.ndarray):
             if param.scalar.bits != 64 or param.is_array or param.scalar.kind == "f":
-                raise LaunchError(f"argument {i} ('{param.name}') is a {param.scalar.name}, not a pointer")
+                number = "; give a number, as in x.item()" if arg.size == 1 else ""
+                raise LaunchError(f"argument {i} ('{param.name}') is a {param.scalar.name}, not a pointer{number}")
             buffer = self._buffer(param.name, arg, by_identity)
             self.buffer_of_param[i] = buffer
             return buffer.base.to_bytes(8, "little")
@@ -544,15 +548,27 @@ def _encode_scalar(i: int, param: Param, arg: int | float | np.generic) -> bytes
     scalar = param.scalar
     try:
         if scalar.kind == "f":
-            return np.array([arg], dtype=scalar.value).tobytes()
+            return _encode_float(i, param, arg, scalar.value)
         if isinstance(arg, (np.floating, float)):
             kind = {16: np.float16, 32: np.float32, 64: np.float64}[scalar.bits]
             if scalar.kind != "b":
                 raise LaunchError(f"argument {i} ('{param.name}') is a {scalar.name}; {arg!r} is no integer")
-            return np.array([arg], dtype=kind).tobytes()
+            return _encode_float(i, param, arg, np.dtype(kind))
         value = int(arg)
     except (TypeError, ValueError, KeyError):
         raise LaunchError(f"argument {i} ('{param.name}') cannot be a {type(arg).__name__}") from None
     if not -(1 << (scalar.bits - 1)) <= value < 1 << scalar.bits:
         raise LaunchError(f"argument {i} ('{param.name}'): {value} does not fit {scalar.name}")
     return (value & ((1 << scalar.bits) - 1)).to_bytes(scalar.bytes, "little")
+
+
+def _encode_float(i: int, param: Param, arg: int | float | np.generic, kind: np.dtype[Any]) -> bytes:
+    try:
+        with np.errstate(over="ignore"):
+            number = np.array([arg], dtype=kind)
+        fits = np.isfinite(number[0]) or not np.isfinite(float(arg))
+    except OverflowError:  # an integer beyond f64
+        fits = False
+    if not fits:
+        raise LaunchError(f"argument {i} ('{param.name}'): {arg} does not fit f{param.scalar.bits}")
+    return number.tobytes()

@@ -16,7 +16,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prism_mlir.runtime.ptx.checks.cross_block import BlockShadow
-from prism_mlir.runtime.ptx.checks.memory import address_error, alignment_error, unwritten_error
+from prism_mlir.runtime.ptx.checks.memory import address_error, alignment_error, read_only_error, unwritten_error
 from prism_mlir.runtime.ptx.checks.order import Order
 from prism_mlir.runtime.ptx.checks.race import SharedShadow, expand
 from prism_mlir.runtime.ptx.checks.report import Site
@@ -185,12 +185,15 @@ class GlobalMemory:
     def _store_apart(
         self, st: State, site: Site, at: Index, lane: Index | None, width: int, raw: Array, strong: Order
     ) -> None:
-        inside = self._inside(at, width)
+        inside, frozen = self._inside(at, width), np.zeros(at.shape, dtype=np.bool_)
         for buffer in self.buffers:
             if not buffer.writable:
-                inside &= ~((at >= buffer.base) & (at < buffer.base + buffer.size))
+                frozen |= (at >= buffer.base) & (at < buffer.base + buffer.size)
         if st.checks.bounds and not inside.all():
             raise address_error(st, site, at, lane, width, inside, self.name, "global")
+        if st.checks.bounds and frozen.any():
+            raise read_only_error(st, site, at, lane, width, frozen, self.name)
+        inside &= ~frozen
         lanes = np.arange(at.shape[0]) if lane is None else lane
         for region in np.unique(at[inside] >> REGION_SHIFT):
             pick = np.flatnonzero(inside & ((at >> REGION_SHIFT) == region))

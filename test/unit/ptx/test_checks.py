@@ -371,7 +371,11 @@ def test_same_array_passed_twice_is_one_buffer() -> None:
 def test_write_to_a_read_only_array() -> None:
     x = out()
     x.flags.writeable = False
-    fails("bounds", kernel("mov.b32 %r3, 1;" + STORE), [x], block=64)
+    error = fails("bounds", kernel("mov.b32 %r3, 1;" + STORE), [x], block=64)
+    assert "store of 4 bytes to read-only memory (64 threads" in str(error) and "a.flags.writeable" in error.hint
+    assert error.address == "p0+0 of 256 bytes" and not x.any()
+    error = fails("bounds", kernel("mov.b32 %r3, 1;" + STORE), [x], block=65)  # one thread is past the end besides
+    assert "outside of every global allocation" in str(error) and error.threads[0][1] == (64, 0, 0)
 
 
 def test_all_checks_off_runs_everything() -> None:

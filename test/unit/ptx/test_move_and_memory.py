@@ -161,11 +161,32 @@ def test_views_and_odd_sizes_are_written_back() -> None:
         ([b"abc"], {}, "takes 8 bytes"),
         (["text"], {}, "cannot be a str"),
         ([2**64], {}, "does not fit"),
+        ([np.zeros(1)], {"outputs": {"p0"}}, r"outputs \['p0'\] are not array arguments; these are \[0\]"),
+        ([np.zeros(1)], {"checks": "all"}, r"checks are a Checks, as in Checks\(\) or Checks.none\(\), not 'all'"),
     ],
 )
 def test_launches_that_do_not_fit(args: list[object], options: dict[str, object], what: str) -> None:
     with pytest.raises(LaunchError, match=what):
         launch(kernel("ret;"), args, **options)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(("kind", "number"), [("f32", 1e39), ("f32", 10**400), ("b32", -1e39), ("f64", 10**400)])
+@pytest.mark.filterwarnings("error")
+def test_floating_numbers_that_do_not_fit(kind: str, number: float) -> None:
+    handle = Module.load(kernel("ret;", f".param .{kind} x")).kernel("k")
+    with pytest.raises(LaunchError, match=r"argument 0 \('x'\): .* does not fit f(32|64)$"):
+        handle.run(grid=(1,), block=(1,), args=[number])
+    for fits in (3.0, float("inf"), float("nan")):
+        handle.run(grid=(1,), block=(1,), args=[fits])
+
+
+@pytest.mark.parametrize("kind", ["u32", "f32", "f64"])
+def test_an_array_for_a_number_is_told(kind: str) -> None:
+    handle = Module.load(kernel("ret;", f".param .{kind} x")).kernel("k")
+    with pytest.raises(
+        LaunchError, match=rf"argument 0 \('x'\) is a {kind}, not a pointer; give a number, as in x.item"
+    ):
+        handle.run(grid=(1,), block=(1,), args=[np.array(3)])
 
 
 @pytest.mark.parametrize("extent", ["ab", "12", "", 64, 1.5, (1.5,), ("2",), None, (), (1, 1, 1, 1), (-1,), (4, 0)])

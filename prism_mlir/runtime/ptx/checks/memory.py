@@ -32,7 +32,7 @@ def address_error(
     name: Callable[[int], str],
     space: str,
 ) -> CheckError:
-    """Some of ``at`` are not ``inside`` any allocation, or are in read-only memory."""
+    """Some of ``at`` are not ``inside`` any allocation."""
     bad = np.flatnonzero(~inside)
     i = int(bad[0])
     variable = "enlarge the variable"
@@ -55,6 +55,30 @@ class Named(Protocol):
     stride: int
 
     def name(self, address: int) -> str: ...
+
+
+def read_only_error(
+    st: State,
+    site: Site,
+    at: Index,
+    lane: Index | None,
+    width: int,
+    frozen: npt.NDArray[np.bool_],
+    name: Callable[[int], str],
+) -> CheckError:
+    """Some stores go to ``frozen`` memory: arrays that NumPy may not write, and ``.const`` variables."""
+    bad = np.flatnonzero(frozen)
+    i = int(bad[0])
+    return report(
+        st,
+        "bounds",
+        site,
+        f"store of {width} bytes to read-only memory",
+        lanes=[_lane(st, lane, i)],
+        address=name(int(at[i])),
+        total=int(bad.size),
+        hint="launch with an array that may be written (a.flags.writeable), such as a copy, or store elsewhere",
+    )
 
 
 def unwritten_error(
