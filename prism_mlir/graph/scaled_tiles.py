@@ -47,6 +47,7 @@ from prism_mlir.graph.program import Program
 from prism_mlir.graph.scalar_fn import ScalarFn, X
 from prism_mlir.graph.shifts import Degrees, combined_degrees, meets
 
+_ZERO = unary(ScalarFn.of(sympy.Integer(0)))
 _NO_LESS = unary(ScalarFn.of(sympy.Max(X, sympy.Float(LOWEST))))
 _EXP = unary("exp(x)")
 
@@ -84,7 +85,11 @@ Traces = dict[Site, _Trace]
 
 
 def _summed_dims(graph: KernelGraph, shifted: frozenset[Op]) -> dict[Site, set[int]]:
-    """For each exponential, the dims of its argument that are summed up while it counts."""
+    """For each exponential, the dims of its argument that are summed up while it counts.
+
+    In a tile in which degrees cancel, as in a quotient of an exponential and a sum that another kernel made of the same one,
+    it counts no more: what is summed up then are values of ordinary size.
+    """
     summed: dict[Site, set[int]] = {}
     values: list[Traces] = [{} for _ in graph.inputs]
     for k, node in enumerate(graph.nodes):
@@ -115,6 +120,9 @@ def _traced(
     else:
         places = list(summed)
         kept = {places[k]: degree for k, degree in combined_degrees(op, degrees).items()}
+    if op.kind in (Kind.MATMUL, Kind.REDUCE):
+        cancelled = [site for o in operands if not sum(t.degree for t in o.values()) for site in o]
+        kept = {site: degree for site, degree in kept.items() if site not in cancelled}
     if not kept:
         return {}
     traces = {site: [o[site].dims if site in o else None for o in operands] for site in kept}
@@ -163,7 +171,11 @@ def _reshaped_dims(own: Sequence[int | None], source: Shape, target: Shape) -> t
 
 @dataclass
 class _Graph:
-    """Rewrites the kernels in order. degrees: of kernel values of the new graph, in other kernel values."""
+    """Rewrites the kernels in order.
+
+    degrees: of kernel values of the new graph, in other kernel values, their references
+    fine:    of references that blocks have written for each element, the dims along which they are constant only in parts
+    """
 
     old: KernelGraph
     shifted: frozenset[Op]
@@ -171,6 +183,7 @@ class _Graph:
     number: list[int] = field(default_factory=list)
     types: list[TensorType] = field(default_factory=list)
     degrees: dict[int, Degrees] = field(default_factory=dict)
+    fine: dict[int, frozenset[int]] = field(default_factory=dict)
 
     def run(self) -> KernelGraph:
         self.number = list(range(len(self.old.inputs)))
@@ -192,6 +205,7 @@ class _Graph:
             self.types.append(TensorType(made.block.shapes[out], DType.F32, added))
         for j, degrees in references.items():
             self.degrees[start + j] = {start + at: degree for at, degree in degrees.items()}
+        self.fine |= {start + at: dims for at, dims in block.fine.items()}
         return made
 
 
@@ -221,6 +235,7 @@ class _Block:
         self.number: list[int] = []
         self.degrees: dict[int, Degrees] = {}
         self.cut_maxima: set[str] = set()  # grid dims that cut a dim of which the maximum is taken
+        self.fine: dict[int, frozenset[int]] = {}  # of outputs, see ``_Graph``
 
     def run(self, passed_on: Sequence[bool]) -> tuple[CustomNode, dict[int, Degrees]]:
         """The new kernel, and for each of its outputs the degrees in other outputs."""
@@ -234,13 +249,17 @@ class _Block:
         references: dict[int, Degrees] = {}
         for j, out in enumerate(tuple(outputs)):
             found: Degrees = {}
-            for reference, degree in self.degrees.get(out, {}).items():
+            for own, degree in self.degrees.get(out, {}).items():
+                fine = self._parts_with_maxima(self.mapping.omap[j])
+                reference = self.add(ADD, own, self.add(_ZERO, out)) if fine else own
                 row = self._reference_row(self.mapping.omap[j], reference)
                 places = [k for k in range(len(passed_on), len(outputs)) if outputs[k] == reference and omap[k] == row]
                 if not places:
                     outputs.append(reference)
                     omap.append(row)
                     places = [len(outputs) - 1]
+                    if fine:
+                        self.fine[places[0]] = fine
                 found[places[0]] = degree
             if found:
                 references[j] = found
@@ -249,20 +268,24 @@ class _Block:
         block = replace(self.block, inputs=tuple(self.inputs), nodes=tuple(self.nodes), outputs=tuple(outputs))
         return replace(self.node, block=block, operands=tuple(self.operands), mapping=mapping), references
 
+    def _parts_with_maxima(self, row: Sequence[int]) -> frozenset[int]:
+        """Dims of a stored tensor of which each block holds a part with a maximum of its own: later kernels may cut them
+        elsewhere, so that the maxima are stored for each element."""
+        cut = frozenset[str]().union(*(part for n in self.block.outputs for part in self.parts[n]))
+        pairs = zip(self.block.grid, row, strict=True)
+        return frozenset(d for g, d in pairs if d >= 0 and g in self.cut_maxima and g in cut)
+
     def _reference_row(self, row: Sequence[int], reference: int) -> tuple[int, ...]:
         """Where the blocks' references go, when the tiles that they belong to go where ``row`` says."""
         shape, found = self.shapes[reference], []
         own = min(range(len(shape)), key=lambda d: (shape[d], d))
         for g, d in zip(self.block.grid, row, strict=True):
-            cut = any(g in part for n in self.block.outputs for part in self.parts[n]) if d >= 0 else False
             if d < 0:
                 if g in self.cut_maxima:
                     raise UnsupportedError(f"no code where blocks along {g} have a maximum each and store one tile")
                 found.append(-1)
             elif self._is_expanded(g):
                 found.append(own)
-            elif g in self.cut_maxima and cut:
-                raise UnsupportedError(f"no code where blocks along {g} have a maximum each for parts of one tensor")
             else:
                 found.append(d if shape[d] > 1 else -1)
         return tuple(found)
@@ -363,12 +386,15 @@ class _Block:
         degrees = self.degrees.get(index)
         if not degrees:
             return index
-        total: int | None = None
-        for reference, degree in degrees.items():
-            term = self._times(degree, reference)
-            total = term if total is None else self.add(ADD, total, term)
-        assert total is not None
-        return self.add(MUL, index, self.add(_EXP, total))
+        return self.add(MUL, index, self.add(_EXP, self._logarithm(degrees)))
+
+    def _logarithm(self, degrees: Degrees) -> int:
+        """The logarithm of what the references of a tile stand for together."""
+        terms = [self._times(degree, reference) for reference, degree in degrees.items()]
+        total, *rest = terms
+        for term in rest:
+            total = self.add(ADD, total, term)
+        return total
 
     def _exponential(self, j: int, op: Op, argument: int) -> int:
         assert op.fn is not None and isinstance(op.fn.expr, sympy.exp)
@@ -398,14 +424,18 @@ class _Block:
             self.degrees[index] = dict(degrees)
             return index
         (reference, degree), *more = moving
+        still = {r: d for r, d in degrees.items() if self.stages[r] is not Stage.BODY}
         if more or degree < 0 or self.nodes[reference].op != RUNNING_MAX:
-            raise UnsupportedError(
-                "no code for an accumulator of a tile with several running maxima, or one that divides"
-            )
+            operand, reference, degree = self._under_one_maximum(operand, dict(moving))
         index = self.add(replace(op, degree=degree), operand, reference)
-        still = {r: d for r, d in degrees.items() if r != reference}
         self.degrees[index] = {**still, self.add(LAST, reference): degree}
         return index
+
+    def _under_one_maximum(self, operand: int, moving: Degrees) -> tuple[int, int, int]:
+        """What an iteration adds, with the logarithm of all its references together as one that only rises."""
+        total = self._logarithm(moving)
+        running = self.add(RUNNING_MAX, total)
+        return self.add(MUL, operand, self.add(_EXP, self.add(SUB, total, running))), running, 1
 
     def _load(self, j: int, op: Load) -> int:
         imap, fmap = self.maps[j]
@@ -415,15 +445,25 @@ class _Block:
         degrees = self.owner.degrees.get(value, {})
         for reference, degree in degrees.items():
             loaded = self._load_reference(reference, op, imap, fmap)
-            if self.stages[loaded] is not Stage.BODY:
+            fine = self.owner.fine.get(reference, frozenset())
+            largest = loaded
+            for d in sorted(fine):
+                largest = self.add(reduce_max(d), largest)
+            self.cut_maxima |= {g for g, d in zip(self.block.grid, imap, strict=True) if d in fine}
+            rises = self.stages[loaded] is Stage.BODY and (fmap in fine or not self._has_own_rows(reference, fmap))
+            if largest == loaded and not rises:
                 self.degrees.setdefault(index, {})[loaded] = degree
                 continue
-            running = self.add(RUNNING_MAX, loaded)
-            behind = self.add(SUB, loaded, running)
+            common = self.add(RUNNING_MAX, largest) if rises else largest
+            behind = self.add(SUB, loaded, common)
             scaled = self.add(MUL, index, self.add(_EXP, self._times(degree, behind)))
-            self.degrees[scaled] = {**self.degrees.get(index, {}), running: degree}
+            self.degrees[scaled] = {**self.degrees.get(index, {}), common: degree}
             index = scaled
         return index
+
+    def _has_own_rows(self, reference: int, fmap: int) -> bool:
+        """Whether each iteration has rows of its own, with a reference each."""
+        return fmap >= 0 and self.owner.types[reference].shape[fmap] > 1
 
     def _load_reference(self, value: int, beside: Load, imap: Sequence[int], fmap: int) -> int:
         """Load the reference of a tile with the part of it that belongs to the tile."""
@@ -431,11 +471,8 @@ class _Block:
         added = dict(tensor.expanded)
         row = tuple(d if d >= 0 and tensor.shape[d] > 1 else -1 for d in imap)
         along = added.get(self.block.loop, -1) if self.block.loop is not None else -1
-        if fmap >= 0 and along < 0:
-            if tensor.shape[fmap] > 1 and not beside.invariant:
-                raise UnsupportedError("no code for a loop over rows that have a maximum each")
-            if any(g in added for g in self.block.grid):
-                raise UnsupportedError("no code for parts that a grid reads and a loop cuts")
+        if fmap >= 0 and along < 0 and self._has_own_rows(value, fmap) and not beside.invariant:
+            along = fmap
         op = Load(self._input(value), beside.invariant or along < 0)
         for k, n in enumerate(self.nodes):
             if n.op == op and self.new_maps[k] == (row, along):
