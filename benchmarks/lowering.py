@@ -1,9 +1,9 @@
 """Every proved graph to PTX: how many of the graphs that the search finds can be built, and how long building takes.
 
 Each program of ``test/inputs/paper`` is searched for graphs of one kernel, of one kernel with loads outside the loop, and of two
-kernels. Every proved graph is built at the best of a few schedules. ``no fit``: no schedule fits the GPU at
-these sizes (mostly whole matrices in one block), ``no code`` those for which there is no code. ``s/kernel`` is processor time from
-the proved graph and its schedule to PTX, for each kernel of it, ptxas not included.
+kernels. Every proved graph is built at the best of a few schedules. ``no fit``: no schedule fits the GPU at these sizes (mostly
+whole matrices in one block). ``no code``: there is no code for the graph. ``s/kernel``: processor time from the proved graph and
+its schedule to PTX, for each kernel of it, without ptxas.
 
     python benchmarks/lowering.py [--only TEXT] [--samples N] [--json FILE]
 
