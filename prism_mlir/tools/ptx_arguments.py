@@ -233,7 +233,8 @@ def _encode(text: str, dtype: str, whole: str) -> Any:
         if dtype in FLOATS:
             value = float(text)
             encoded = _from_float(np.array([value]), dtype)[0]
-            if np.isfinite(value) and not np.isfinite(_as_float(encoded, dtype)):
+            meant = np.isnan(value) or "inf" in text.lower()  # Python reads 1e999 as an infinity
+            if not meant and not np.isfinite(_as_float(encoded, dtype)):
                 raise OverflowError
             return encoded
         if len(text) > 80:  # Python takes long over long numbers

@@ -278,8 +278,9 @@ def _fitting(i: int, param: Param, argument: Argument, known: ArrayArgument | No
         return replace(argument, dtype=known.dtype) if argument.text.endswith(".npy") else argument
     if isinstance(argument, ArrayArgument):
         if not _pointer(param) and not (param.is_array and argument.bytes == param.size):
+            size = f" of {argument.bytes} bytes" if param.is_array else ""
             raise InputError(
-                f"argument {i} '{argument.text}' is an array, parameter '{param.name}' is a {_type(param)}"
+                f"argument {i} '{argument.text}' is an array{size}, {_takes(param)}", None, _example(param)
             )
         return argument
     return _scalar(i, param, argument)
@@ -290,7 +291,19 @@ def _scalar(i: int, param: Param, argument: ScalarArgument) -> ScalarArgument:
     floating = argument.dtype in FLOATS
     alike = param.scalar.kind == "b" or floating == (param.scalar.kind == "f") or param.scalar.kind == "bf"
     if param.is_array or len(argument.raw) != param.scalar.bytes or not alike:
-        number = {"s": "i", "f": "f", "bf": "bf"}.get(param.scalar.kind, "u") + str(param.scalar.bits)
-        hint = f"give u8[{param.size}]=FILE" if param.is_array else f"write {number}={argument.text.partition('=')[2]}"
-        raise InputError(f"argument {i} '{argument.text}': parameter '{param.name}' is a {_type(param)}", None, hint)
+        hint = _example(param, argument.text.partition("=")[2])
+        raise InputError(f"argument {i} '{argument.text}': {_takes(param)}", None, hint)
     return argument
+
+
+def _takes(param: Param) -> str:
+    """What a parameter is, in an error about what was given for it."""
+    return f"parameter '{param.name}' " + (f"takes {param.size} bytes" if param.is_array else f"is a {_type(param)}")
+
+
+def _example(param: Param, number: str = "5") -> str:
+    """How to give what the parameter takes, if not a pointer."""
+    if param.is_array:
+        return f"give u8[{param.size}]=FILE"
+    kind = {"s": "i", "f": "f", "bf": "bf"}.get(param.scalar.kind, "u")
+    return f"write {kind}{param.scalar.bits}={number}"

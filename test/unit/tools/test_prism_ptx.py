@@ -105,7 +105,14 @@ def test_a_parameter_passed_by_value_takes_an_array_of_its_size(prism, ptx, tmp_
     code, out, _ = prism(*run, "--arg", f"u8[12]={tmp_path / 's.bin'}")
     assert code == 0 and json.loads(out)["outputs"][0]["max"] == 8
     code, _, err = prism(*run, "--arg", "u8[13]=zeros")
-    assert code == 1 and "parameter 's' is a 12 bytes" in err
+    assert code == 1 and "'u8[13]=zeros' is an array of 13 bytes, parameter 's' takes 12 bytes, give u8[12]=FILE" in err
+    code, _, err = prism(*run, "--arg", "u32=3")
+    assert code == 1 and "argument 1 'u32=3': parameter 's' takes 12 bytes, give u8[12]=FILE" in err
+
+
+def test_an_array_for_a_number_is_told_how_to_write_a_number(prism, ptx) -> None:
+    code, _, err = prism("run", ptx(kernel(".param .f32 a", "")), "--grid", 1, "--block", 1, "--arg", "f32[1]=ones")
+    assert code == 1 and "'f32[1]=ones' is an array, parameter 'a' is a f32, write f32=5\n" in err
 
 
 def test_arrays_come_from_files(prism, tmp_path) -> None:
@@ -644,7 +651,23 @@ def test_scalars(text: str, raw: bytes) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["u8=256", "u8=-1", "i8=128", "i1=2", "f16=1e9", "u32=", "f32=abc", "i32=1.0", "u32=٣x", "=", "[]", "f32[2=1"],
+    [
+        "u8=256",
+        "u8=-1",
+        "f64=1e999",
+        "f32=-1e400",
+        "f32[2]=full:1e999",
+        "i8=128",
+        "i1=2",
+        "f16=1e9",
+        "u32=",
+        "f32=abc",
+        "i32=1.0",
+        "u32=٣x",
+        "=",
+        "[]",
+        "f32[2=1",
+    ],
 )
 def test_texts_that_are_no_argument(text: str) -> None:
     with pytest.raises(InputError):
