@@ -378,6 +378,12 @@ def test_write_to_a_read_only_array() -> None:
     assert "outside of every global allocation" in str(error) and error.threads[0][1] == (64, 0, 0)
 
 
+@pytest.mark.parametrize(("kind", "address"), [("bounds", "mov.b64 %rd2, 0;"), ("alignment", "add.s64 %rd2, %rd1, 2;")])
+def test_an_address_that_all_threads_share_concerns_them_all(kind: str, address: str) -> None:
+    error = fails(kind, kernel(address + "ld.global.b32 %r3, [%rd2];" + STORE), [out(150)], block=50, grid=3)
+    assert "(150 threads; the first is named)" in str(error) and error.threads == (((0, 0, 0), (0, 0, 0)),)
+
+
 def test_all_checks_off_runs_everything() -> None:
     launch(kernel(EXCHANGE.format(sync=""), shared=BUF), [out()], block=64, checks=Checks.none())
 

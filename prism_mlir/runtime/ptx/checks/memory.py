@@ -22,6 +22,11 @@ def _lane(st: State, lane: Index | None, i: int) -> int:
     return i if st.live[i] else int(np.flatnonzero(st.live)[0])
 
 
+def _total(st: State, lane: Index | None, at: Index, bad: npt.NDArray[np.int64]) -> int:
+    """How many threads are concerned: all live ones where one address stands for those of all."""
+    return int(np.count_nonzero(st.live)) if lane is None and at.size == 1 else int(bad.size)
+
+
 def address_error(
     st: State,
     site: Site,
@@ -44,7 +49,7 @@ def address_error(
         f"access of {width} bytes outside of every {space} allocation that may be used this way",
         lanes=[_lane(st, lane, i)],
         address=name(int(at[i])),
-        total=int(bad.size),
+        total=_total(st, lane, at, bad),
         hint=f"predicate the access on the index, or {larger.get(space, 'correct the size of the buffer or the launch')}",
     )
 
@@ -76,7 +81,7 @@ def read_only_error(
         f"store of {width} bytes to read-only memory",
         lanes=[_lane(st, lane, i)],
         address=name(int(at[i])),
-        total=int(bad.size),
+        total=_total(st, lane, at, bad),
         hint="launch with an array that may be written (a.flags.writeable), such as a copy, or store elsewhere",
     )
 
@@ -112,6 +117,6 @@ def alignment_error(
         f"address is not a multiple of the access width of {width} bytes",
         lanes=[_lane(st, lane, i)],
         address=name(int(at[i])),
-        total=int(bad.size),
+        total=_total(st, lane, at, bad),
         hint=f"align the variable and every offset to {width} bytes, or use narrower accesses",
     )
