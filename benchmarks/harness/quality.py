@@ -16,15 +16,20 @@ from typing import Any
 
 import numpy as np
 
+from prism_mlir.graph.errors import CodegenError
 from prism_mlir.runtime.ptx import Checks, Module
 from prism_mlir.runtime.ptx.counters import SECTOR, Counters
+from prism_mlir.tune.counted import Buffer, CountedKernel, counted_time
 from prism_mlir.tune.occupancy import LANES, resident_blocks
+from prism_mlir.tune.roofline import Roofline
 from prism_mlir.tune.targets import Target
 
 Triple = tuple[int, int, int]
 
 # Targets; a row that misses one says so.
-BYTES_TARGET = 1.05  # global bytes over compulsory ones, for a single kernel
+BYTES_TARGET = 1.05  # bytes of DRAM over compulsory ones, for a single kernel
+BYTES_TARGET_OF_SEVERAL = 1.10  # the same for several, which pass tensors on
+PADDING_TARGET = 1.1  # operations of tensor cores over those of the program's products
 CONFLICT_TARGET = 0.02  # bank-conflict wavefronts of all shared wavefronts
 WIDE = 16  # bytes of a global access of a thread, where alignment permits
 
@@ -43,6 +48,7 @@ class Launch:
     """One kernel of an implementation, ready to be counted.
 
     arguments: arrays and numbers, one a parameter; shared_bytes: dynamic
+    buffers: what lies behind the pointers; kernels of one implementation that name the same one pass it on
     """
 
     ptx: str
@@ -51,6 +57,7 @@ class Launch:
     block: Triple
     shared_bytes: int
     arguments: tuple[Any, ...]
+    buffers: tuple[Buffer, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,6 +71,7 @@ class Counted:
     shared_wavefronts: float
     shared_wavefronts_ideal: float
     mma_flops: float
+    barriers: float
     even: bool
 
     @property
@@ -123,6 +131,7 @@ def whole(sample: Sequence[Counters], blocks: int) -> Counted:
         share * sum(c.shared_wavefronts for c in sample),
         share * sum(c.shared_wavefronts_ideal for c in sample),
         share * sum(c.mma_flops for c in sample),
+        share * sum(c.barriers for c in sample),
         all(c == sample[0] for c in sample),
     )
 
@@ -181,54 +190,140 @@ def issue_us(counted: Counted, resources: Resources, target: Target) -> float:
     return busiest_sm_us(total, counted.blocks, min(SCHEDULERS, together), target)
 
 
+def counted_kernel(counted: Counted, resources: Resources, buffers: tuple[Buffer, ...]) -> CountedKernel:
+    """A launch as the yardstick takes it. Spills that nobody could count are none."""
+    return CountedKernel(
+        blocks=counted.blocks,
+        threads=resources.threads,
+        registers=resources.registers,
+        shared_bytes=resources.shared,
+        spills=resources.spills or 0,
+        instructions=counted.instructions,
+        mma_flops=counted.mma_flops,
+        shared_wavefronts=counted.shared_wavefronts,
+        barriers=counted.barriers,
+        global_sectors=counted.global_sectors,
+        buffers=buffers,
+    )
+
+
 def misses(row: Mapping[str, Any]) -> list[str]:
     """The targets that a row of the table misses, by name."""
     found = []
-    if row["kernels"] == 1 and row["global/min"] > BYTES_TARGET:
+    if row["dram/min"] is not None and row["dram/min"] > (
+        BYTES_TARGET if row["kernels"] == 1 else BYTES_TARGET_OF_SEVERAL
+    ):
         found.append("bytes")
     if row["spills"]:
         found.append("spills")
     if (row["conflicts"] or 0.0) > CONFLICT_TARGET:
         found.append("banks")
+    if (row["flops/needed"] or 0.0) > PADDING_TARGET:
+        found.append("padding")
     if row["narrow"]:
         found.append("narrow")
     return found
 
 
+TARGETS = {
+    "bytes": f"DRAM bytes <= {BYTES_TARGET} x compulsory ({BYTES_TARGET_OF_SEVERAL} for several kernels)",
+    "spills": "no spills",
+    "banks": f"bank conflicts <= {CONFLICT_TARGET:.0%}",
+    "padding": f"flops <= {PADDING_TARGET} x needed",
+    "narrow": f"global accesses of {WIDE} bytes a thread",
+}
+
+
 def summary(
+    launches: Sequence[Launch],
     counted: Sequence[Counted],
     resources: Sequence[Resources],
-    ptx: Sequence[str],
-    needed: tuple[int, int],
+    floor: Roofline,
     target: Target,
 ) -> dict[str, Any]:
-    """The columns that follow from the kernels of one implementation.
-
-    counted, resources, ptx: one a kernel
-    needed: compulsory bytes, and floating-point operations of the program's products
-    """
+    """The columns that follow from the kernels of one implementation: launches, counts, holdings, one a kernel."""
     instructions: Counter[str] = Counter()
     for c in counted:
         instructions.update(c.instructions)
     wavefronts, ideal = sum(c.shared_wavefronts for c in counted), sum(c.shared_wavefronts_ideal for c in counted)
     spills = [r.spills for r in resources if r.spills is not None]
+    flops = 2 * floor.fma
     row: dict[str, Any] = {
         "kernels": len(counted),
-        "global/min": sum(c.global_bytes for c in counted) / needed[0],
+        "global/min": sum(c.global_bytes for c in counted) / floor.bytes,
         "sectors/request": sum(c.global_sectors for c in counted) / max(1.0, sum(c.global_requests for c in counted)),
         "conflicts": (wavefronts - ideal) / wavefronts if wavefronts else None,
         **groups(instructions),
-        "flops/needed": sum(c.mma_flops for c in counted) / needed[1] if needed[1] else None,
+        "flops/needed": sum(c.mma_flops for c in counted) / flops if flops else None,
         "registers": max(r.registers for r in resources),
         "shared": max(r.shared for r in resources),
         "spills": sum(spills) if spills else None,
         "occupancy": min(occupancy(r, target) for r in resources),
         "issue us": sum(issue_us(c, r, target) for c, r in zip(counted, resources, strict=True)),
         "shared us": sum(busiest_sm_us(c.shared_wavefronts, c.blocks, 1, target) for c in counted),
-        "narrow": narrow_text(access for text in ptx for access in narrow_accesses(text)),
+        "narrow": narrow_text(
+            access for text in unique(launch.ptx for launch in launches) for access in narrow_accesses(text)
+        ),
         "even": all(c.even for c in counted),
+        "grids": [launch.grid for launch in launches],
     }
+    kernels = [counted_kernel(c, r, one.buffers) for one, c, r in zip(launches, counted, resources, strict=True)]
+    row |= times(kernels, floor, target)
     return {**row, "misses": misses(row)}
+
+
+def times(kernels: Sequence[CountedKernel], floor: Roofline, target: Target) -> dict[str, Any]:
+    """The columns of the yardstick; all empty for code that spills, which it rejects.
+
+    dram/min: with what earlier kernels left in L2, as kernels do run
+    """
+    try:
+        cold, warm = counted_time(kernels, target), counted_time(kernels, target, warm=True)
+    except CodegenError:
+        return dict.fromkeys(("cold us", "warm us", "/floor", "limiter", "dram/min", "terms"))
+    return {
+        "cold us": cold.total_us,
+        "warm us": warm.total_us,
+        "/floor": cold.total_us / floor.total_us,
+        "limiter": cold.limiter,
+        "dram/min": warm.dram_bytes / floor.bytes,
+        "terms": [[k.sm_us, k.l2_us, k.dram_us, k.limiter] for k in cold.kernels],
+    }
+
+
+def unique(texts: Iterable[str]) -> list[str]:
+    """Each once: kernels may share a text."""
+    return list(dict.fromkeys(texts))
+
+
+def compare(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """The rows of one program, with ``ratio`` and ``warm ratio`` in ours: time over the best other row's, and whose."""
+    found = []
+    for row in rows:
+        found.append(dict(row))
+        if row["by"] != "ours":
+            continue
+        for column, ratio in (("cold us", "ratio"), ("warm us", "warm ratio")):
+            others = [r for r in rows if r["by"] != "ours" and r[column] is not None]
+            best = min(others, key=lambda r: r[column], default=None)
+            if best is not None and row[column] is not None:
+                found[-1] |= {ratio: row[column] / best[column], "best other": best["by"]}
+    return found
+
+
+def verdict(rows: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Lines that say in how many programs our kernels are not slower than the best other, and how many meet each target."""
+    ours, lines = [row for row in rows if row["by"] == "ours"], []
+    for ratio, kind in (("ratio", "cold"), ("warm ratio", "warm")):
+        known = [row[ratio] for row in ours if row.get(ratio) is not None]
+        within = ", ".join(f"{sum(round(r, 3) <= bound for r in known)} <= {bound}" for bound in RATIOS)
+        lines.append(f"time over the best other row, {kind}: of {len(known)} programs {within}")
+    for name, meaning in TARGETS.items():
+        lines.append(f"{name}: {sum(name not in row['misses'] for row in ours)} of {len(ours)} ({meaning})")
+    return lines
+
+
+RATIOS = (1.0, 0.8)
 
 
 def zeros(shape: Sequence[int], kind: Any) -> Any:

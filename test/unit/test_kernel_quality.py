@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import sys
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,8 @@ from prism_mlir.graph.schedule import Schedule, ScheduledGraph
 from prism_mlir.runtime.ptx import Module
 from prism_mlir.runtime.ptx.counters import Counters
 from prism_mlir.tune.cost import cost
+from prism_mlir.tune.counted import Buffer
+from prism_mlir.tune.roofline import Roofline
 from prism_mlir.tune.targets import find_target
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
@@ -29,7 +32,9 @@ from harness.quality import (
     Resources,
     alone,
     busiest_sm_us,
+    compare,
     count,
+    counted_kernel,
     groups,
     issue_us,
     misses,
@@ -37,6 +42,8 @@ from harness.quality import (
     narrow_text,
     occupancy,
     summary,
+    times,
+    verdict,
     whole,
 )
 
@@ -68,7 +75,8 @@ STORES = """
 
 
 def stores(blocks: int) -> Launch:
-    return Launch(STORES, "stores", (blocks, 1, 1), (32, 1, 1), 0, (np.zeros(32 * blocks, np.uint16),))
+    out, buffer = np.zeros(32 * blocks, np.uint16), Buffer("out", 64 * blocks)
+    return Launch(STORES, "stores", (blocks, 1, 1), (32, 1, 1), 0, (out,), (buffer,))
 
 
 def test_a_launch_is_counted_by_its_ends() -> None:
@@ -102,16 +110,71 @@ def test_classes_add_up() -> None:
 
 def test_columns_of_a_launch() -> None:
     """6 blocks x 64 bytes over 192 compulsory ones; half of the wavefronts are conflicts; 2-byte stores are narrow."""
-    row = summary([count(stores(6))], [Resources(32, 256, 0, 32)], [STORES], (192, 0), A100)
+    row = summary([stores(6)], [count(stores(6))], [Resources(32, 256, 0, 32)], Roofline(192, 0, 0.5, 0.0, 2.7), A100)
     assert (row["global/min"], row["sectors/request"], row["conflicts"]) == (2.0, 2.0, 0.5)
     assert (row["narrow"], row["flops/needed"]) == ("1 st×2", None)
     assert row["misses"] == ["bytes", "banks", "narrow"]
+    assert (row["dram/min"], row["limiter"]) == (2.0, "launch")
+    assert row["/floor"] == pytest.approx(row["cold us"] / 3.2)
     assert (row["ld/st shared"], row["ld/st global"], row["mma"]) == (6, 6, 0)
 
 
+def missing(**fields: Any) -> list[str]:
+    whole_row = {"kernels": 1, "dram/min": 1.0, "spills": 0, "conflicts": None, "flops/needed": None, "narrow": ""}
+    return misses({**whole_row, **fields})
+
+
+def test_a_row_misses_what_it_exceeds() -> None:
+    assert missing() == missing(conflicts=0.02) == missing(**{"flops/needed": 1.1}) == missing(spills=None) == []
+    assert missing(conflicts=0.021, spills=8) == ["spills", "banks"]
+    assert missing(**{"flops/needed": 2.0}, narrow="1 st×2") == ["padding", "narrow"]
+
+
 def test_several_kernels_may_move_more_than_compulsory_bytes() -> None:
-    row = {"kernels": 2, "global/min": 2.0, "spills": 8, "conflicts": None, "narrow": ""}
-    assert misses(row) == ["spills"]
+    assert missing(**{"dram/min": 1.05}) == missing(kernels=2, **{"dram/min": 1.1}) == []
+    assert missing(**{"dram/min": 1.06}) == missing(kernels=2, **{"dram/min": 1.11}) == ["bytes"]
+    assert missing(**{"dram/min": None}) == []  # nothing is known of what spills
+
+
+def test_what_spills_has_no_time() -> None:
+    kernel = counted_kernel(count(stores(6)), Resources(32, 256, 8, 32), ())
+    assert set(times([kernel], Roofline(192, 0, 0.5, 0.0, 2.7), A100).values()) == {None}
+
+
+def test_buffers_that_kernels_pass_on_are_read_once_from_memory() -> None:
+    """384 bytes written by one kernel and written again by the next: 768 bytes of DRAM cold, half of it warm."""
+    kernel = counted_kernel(count(stores(6)), Resources(32, 256, 0, 32), (Buffer("out", 384),))
+    row = times([kernel, kernel], Roofline(384, 0, 0.5, 0.0, 2.7), A100)
+    assert row["dram/min"] == 1.0
+    assert row["cold us"] > row["warm us"]
+
+
+def timed(by: str, cold: float | None, warm: float | None, *missed: str) -> dict[str, Any]:
+    return {"by": by, "cold us": cold, "warm us": warm, "misses": list(missed)}
+
+
+def test_ours_is_compared_with_the_best_other_row() -> None:
+    rows = compare(
+        [timed("ours", 6.0, 5.0), timed("unfused", 12.0, 10.0), timed("triton", 8.0, 4.0), timed("iree", None, None)]
+    )
+    assert (rows[0]["ratio"], rows[0]["warm ratio"], rows[0]["best other"]) == (0.75, 1.25, "triton")
+    assert all("ratio" not in row for row in rows[1:])
+    assert "ratio" not in compare([timed("ours", 6.0, 5.0)])[0]
+
+
+def test_the_verdict_counts_programs() -> None:
+    rows = [*compare([timed("ours", 6.0, 5.0, "banks"), timed("triton", 8.0, 4.0, "spills")])]
+    rows += [*compare([timed("ours", 8.0, 8.0), timed("triton", 8.0, 8.0)]), timed("ours", 1.0, 1.0)]
+    lines = verdict(rows)
+    assert lines[0].endswith("cold: of 2 programs 2 <= 1.0, 1 <= 0.8")
+    assert lines[1].endswith("warm: of 2 programs 1 <= 1.0, 0 <= 0.8")
+    assert [line.split(" (")[0] for line in lines[2:]] == [
+        "bytes: 3 of 3",
+        "spills: 3 of 3",
+        "banks: 2 of 3",
+        "padding: 3 of 3",
+        "narrow: 3 of 3",
+    ]
 
 
 def test_narrow_accesses_are_those_of_fewer_than_16_bytes() -> None:
@@ -166,30 +229,163 @@ def one_row() -> KernelGraph:
     return KernelGraph((x, w), (CustomNode(BlockGraph(("x",), "i", (x, w), nodes, (3,)), (0, 1), mapping),), (2,))
 
 
+def half(seed: int, *shape: int) -> Any:
+    """Halves near 0, of weights near 1/4, so that errors of results stay near 2**-11 of them."""
+    return (np.random.default_rng(seed).standard_normal(shape) / 4).astype(np.float16)
+
+
+def close(found: Any, wanted: Any) -> None:
+    """Inputs and results are halves, intermediate ones at best: four roundings of 2**-11, relative to the size of the terms."""
+    np.testing.assert_allclose(found, wanted, rtol=4e-3, atol=4e-3)
+
+
+def wide(*arrays: Any) -> list[Any]:
+    return [a.astype(np.float64) for a in arrays]
+
+
 @pytest.mark.extras
-@pytest.mark.parametrize("norm", [False, True])
-def test_peers_compute_what_the_programs_do(norm: bool) -> None:
-    """At small sizes, against NumPy in f64; weights of halves near 1, so that errors stay near 2**-11 of the results."""
+@pytest.mark.parametrize(
+    ("rows", "cut"),
+    [
+        (8, {}),
+        (16, {}),
+        (8, {"swap": False}),
+        (8, {"swap": False, "gram": True}),
+        (8, {"swap": False, "n": 8}),
+        (8, {"n": 32, "warps": 4, "chunk": 64}),
+    ],
+)
+@pytest.mark.parametrize(("norm", "k_inside", "packed"), [("", False, False), ("rms", True, False), ("", False, True)])
+def test_peers_of_gated_products(rows: int, cut: dict[str, Any], norm: str, k_inside: bool, packed: bool) -> None:
+    """``silu(x w) * (x v)``, x normalised or not, at small sizes against NumPy in f64."""
     pytest.importorskip("triton")
-    from peers.table import decode, gated
+    from peers.table import Tile, linear
 
-    rng = np.random.default_rng(5)
+    x, w, v = half(1, rows, 256), half(2, 256, 64), half(3, 256, 64)
+    x64, w64, v64 = wide(x, w, v)
+    first, second = (((normed(x64) if norm else x64) @ m) for m in (w64, v64))
+    form = {"norm": norm, "gate": True, "act": "silu", "k_inside": k_inside, "packed": packed}
+    launches = linear(rows, 256, 64, Tile(**{"k": 64, "stages": 2, **cut}), **form)
+    lie = np.ascontiguousarray(np.concatenate([w, v], axis=1)) if packed else w.T.copy() if k_inside else w
+    (out,) = run_peer(launches, {"x": x, "w": lie, "v": v.T.copy() if k_inside else v}, "out")
+    close(out, first / (1 + np.exp(-first)) * second)
 
-    def half(*shape: int) -> Any:
-        return (rng.standard_normal(shape) / 4).astype(np.float16)
 
-    x, w, v = half(8, 256), half(256, 64), half(256, 64)
-    wide = [a.astype(np.float64) for a in (x, w, v)]
-    first, second = ((normed(wide[0]) if norm else wide[0]) @ m for m in wide[1:])
-    launches = gated(8, 256, 64, norm=norm, gate=True, silu=True, block_k=64, stages=2)
-    (out,) = run_peer(launches, {"x": x, "w": w, "v": v}, "out")
-    np.testing.assert_allclose(out, first / (1 + np.exp(-first)) * second, rtol=4e-3, atol=4e-3)
+@pytest.mark.extras
+@pytest.mark.parametrize("swap", [False, True])
+def test_peers_of_layers_in_a_row(swap: bool) -> None:
+    """LayerNorm with weights before a product; a product with weights of RMSNorm; two layers with GELU, and a residual."""
+    pytest.importorskip("triton")
+    from peers.table import Tile, linear, mlp
 
-    q, k, z = half(2, 3, 64), half(2, 128, 64), half(2, 128, 64)
-    wide = [a.astype(np.float64) for a in (q, k, z)]
-    p = np.exp((normed(wide[0]) if norm else wide[0]) @ wide[1].transpose(0, 2, 1))
-    (out,) = run_peer(decode(2, 3, 128, 64, norm=norm, parts=4, block_n=32), {"q": q, "k": k, "v": z}, "out")
-    np.testing.assert_allclose(out, p / p.sum(2, keepdims=True) @ wide[2], rtol=4e-3, atol=4e-3)
+    tile = Tile(k=64, stages=2, swap=swap)
+    x, w, gain, shift = half(4, 8, 256), half(5, 256, 64), half(6, 256), half(7, 256)
+    x64, w64, gain64, shift64 = wide(x, w, gain, shift)
+    centred = x64 - x64.mean(axis=1, keepdims=True)
+    wanted = (centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5) * gain64 + shift64) @ w64
+    given = {"x": x, "w": w, "gain": gain, "shift": shift}
+    (out,) = run_peer(linear(8, 256, 64, tile, norm="layer", gain=True, eps=1e-5), given, "out")
+    close(out, wanted)
+    (out,) = run_peer(linear(8, 256, 64, tile, norm="rms", gain=True), given, "out")
+    close(out, (normed(x64) * gain64) @ w64)
+
+    down = half(8, 64, 256)
+    hidden = x64 @ w64
+    hidden = 0.5 * hidden * (1 + np.vectorize(math.erf)(hidden / math.sqrt(2)))
+    for splits in (1, 2):
+        second = Tile(k=32, stages=2, swap=swap, splits=splits)
+        launches = mlp(8, 256, 64, tile, second, gate=False, act="gelu", rest=True)
+        (out,) = run_peer(launches, {"rest": x, "w": w, "down": down}, "out")
+        close(out, hidden @ down.astype(np.float64) + x64)
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("swap", [False, True])
+def test_peers_of_several_products_of_one_input(swap: bool) -> None:
+    """Low-rank weights beside full ones, and three products of different widths after RMSNorm."""
+    pytest.importorskip("triton")
+    from peers.table import Tile, lora, norm_qkv
+
+    tile = Tile(k=64, stages=2, swap=swap)
+    given = {"x": half(9, 16, 256), "w": half(10, 256, 64), "down": half(11, 256, 16), "up": half(12, 16, 64)}
+    x64, w64, down64, up64 = wide(*given.values())
+    (out,) = run_peer(lora(16, 256, 64, 16, tile), given, "out")
+    close(out, x64 @ w64 + x64 @ down64 @ up64)
+
+    given = {"x": half(13, 8, 256), "wq": half(14, 256, 64), "wk": half(15, 256, 32), "wv": half(16, 256, 32)}
+    x64, *weights = wide(*given.values())
+    for out, weight in zip(run_peer(norm_qkv(8, 256, 64, 32, tile), given, "q", "k", "v"), weights, strict=True):
+        close(out, normed(x64) @ weight)
+
+
+@pytest.mark.extras
+def test_the_peer_of_rms_norm() -> None:
+    pytest.importorskip("triton")
+    from peers.table import rms_norm
+
+    x, gain = half(17, 4, 256), half(18, 256)
+    (out,) = run_peer(rms_norm(4, 256, 2), {"x": x, "gain": gain}, "out")
+    x64, gain64 = wide(x, gain)
+    close(out, normed(x64) * gain64)
+
+
+ATTENTION = [
+    (3, {"parts": 4, "n": 32}, {"norm": True}),
+    (3, {"n": 32}, {}),
+    (16, {"slices": 2, "n": 32}, {"mask": True}),
+    (24, {"parts": 2, "n": 32}, {"mask": True}),
+    (128, {"m": 32, "n": 32}, {"causal": True}),
+    (128, {"m": 16, "n": 32, "parts": 2}, {"causal": True}),
+    (1, {"parts": 5, "n": 32}, {"more": 32}),
+    (1, {"slices": 4, "n": 32}, {"more": 32}),
+]
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize(("rows", "cut", "form"), ATTENTION)
+def test_peers_of_attention(rows: int, cut: dict[str, Any], form: dict[str, Any]) -> None:
+    """Two heads, 128 keys and more, against the softmax of all scores."""
+    pytest.importorskip("triton")
+    from peers.table import Cut, attention
+
+    given = attention_inputs(rows, form.get("more", 0))
+    (out,) = run_peer(attention(2, rows, 128, 64, Cut(**cut), scale=0.5, **form), given, "out")
+    close(out, softmax_attention(given, **form))
+
+
+@pytest.mark.extras
+@pytest.mark.parametrize("form", [{}, {"norm": True}, {"more": 32}])
+def test_peers_of_attention_of_one_row(form: dict[str, Any]) -> None:
+    pytest.importorskip("triton")
+    from peers.table import Cut, row_attention
+
+    given = attention_inputs(1, form.get("more", 0))
+    (out,) = run_peer(row_attention(2, 128, 64, Cut(n=32), scale=0.5, **form), given, "out")
+    close(out, softmax_attention(given, **form))
+
+
+def attention_inputs(rows: int, more: int) -> dict[str, Any]:
+    given = {"q": 4 * half(19, 2, rows, 64), "k": half(20, 2, 128, 64), "v": half(21, 2, 128, 64)}
+    if more:
+        given |= {"more_k": half(22, 2, more, 64), "more_v": half(23, 2, more, 64)}
+    return {**given, "mask": 8 * half(24, rows, 128)}
+
+
+def softmax_attention(
+    given: dict[str, Any], *, norm: bool = False, causal: bool = False, mask: bool = False, more: int = 0
+) -> Any:
+    q, k, v, bias = wide(*(given[name] for name in ("q", "k", "v", "mask")))
+    if more:
+        k, v = (
+            np.concatenate([a, given[name].astype(np.float64)], axis=1) for a, name in ((k, "more_k"), (v, "more_v"))
+        )
+    scores = 0.5 * (normed(q) if norm else q) @ k.transpose(0, 2, 1)
+    if mask:
+        scores = scores + bias
+    if causal:
+        scores = np.where(np.arange(k.shape[1]) <= np.arange(q.shape[1])[:, None], scores, -np.inf)
+    p = np.exp(scores)
+    return p / p.sum(axis=2, keepdims=True) @ v
 
 
 def normed(x: Any) -> Any:
