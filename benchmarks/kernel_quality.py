@@ -13,7 +13,7 @@ cold over the roofline, one launch included; cost us: what the compiler's own co
 shared us: what the busiest SM needs only to issue the counted instructions, and for the counted shared-memory wavefronts.
 
     python benchmarks/kernel_quality.py [--only WORD ...] [--set paper|programs|frameworks ...] [--no-unfused] [--no-triton]
-                                        [--json FILE]
+                                        [--no-iree] [--json FILE]
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from __future__ import annotations
 import importlib.util
 import sys
 from collections.abc import Sequence
+from dataclasses import dataclass
 from math import prod
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -29,7 +30,6 @@ import numpy as np
 import typer
 from harness.quality import (
     GROUPS,
-    Counted,
     Launch,
     Resources,
     compare,
@@ -39,6 +39,7 @@ from harness.quality import (
     zeros,
 )
 from harness.report import Row, show, write
+from peers.iree import COMPILE, CONFIGURATIONS, IreeLaunch, compile_program
 
 from prism_mlir.codegen.external import ptxas_check
 from prism_mlir.compiler.discover import discover
@@ -49,7 +50,7 @@ from prism_mlir.compiler.select import select
 from prism_mlir.graph.errors import PrismError
 from prism_mlir.graph.launch_info import KernelLaunch
 from prism_mlir.graph.program import Program
-from prism_mlir.runtime.ptx import Module
+from prism_mlir.runtime.ptx import Module, PtxError
 from prism_mlir.search.partition import part_of
 from prism_mlir.tune.counted import Buffer
 from prism_mlir.tune.roofline import Roofline, roofline
@@ -71,19 +72,23 @@ def main(
     sets: Annotated[list[str] | None, typer.Option("--set", help="Folders of test/inputs; by default all.")] = None,
     unfused: Annotated[bool, typer.Option(help="Also each operator as a kernel of its own.")] = True,
     triton: Annotated[bool, typer.Option(help="Also the peers in Triton.")] = True,
+    iree: Annotated[bool, typer.Option(help="Also what IREE makes of each program.")] = True,
     output: Annotated[Path | None, typer.Option("--json", help="Also write the rows to this file.")] = None,
 ) -> None:
     """Compile, count, and print the table."""
     if triton and importlib.util.find_spec("triton") is None:
         print("triton rows are skipped: install the `triton` extra", file=sys.stderr)
         triton = False
+    if iree and not COMPILE.exists():
+        print("iree rows are skipped: install the `iree` extra", file=sys.stderr)
+        iree = False
     options = CompileOptions(check=False)
     target = find_target(options.target)
     rows: list[Row] = []
     for folder in sets or SETS:
         for path in sorted((INPUTS / folder).glob("*.mlir")):
             if not only or any(word in path.name for word in only):
-                rows += rows_of(path, options, target, unfused, triton)
+                rows += rows_of(path, options, target, Others(unfused, triton, iree))
                 write(rows, output)  # what is there already, should the run be stopped
                 print(f"{len(rows)} rows, {path.name}", file=sys.stderr)
     note = "narrow: instructions of the text × bytes that access fewer than 16 bytes of global memory a thread"
@@ -94,19 +99,30 @@ def main(
     print("\n".join(verdict(rows)))
 
 
-def rows_of(path: Path, options: CompileOptions, target: Target, unfused: bool, triton: bool) -> list[Row]:
+@dataclass(frozen=True, slots=True)
+class Others:
+    """Which rows there are beside ours."""
+
+    unfused: bool
+    triton: bool
+    iree: bool
+
+
+def rows_of(path: Path, options: CompileOptions, target: Target, others: Others) -> list[Row]:
     """The rows of one program."""
     compiled = compile_file(path, options)
     floor, name = roofline(compiled.program, target), path.name.split(".")[0]
     rows = [{"program": name, "by": "ours", **built(compiled.program, compiled.built.parts, floor, target)}]
-    if unfused:
+    if others.unfused:
         try:
             singles = operator_by_operator(compiled.program, options)
             rows.append({"program": name, "by": "unfused", **built(compiled.program, singles, floor, target)})
         except PrismError as error:
             print(f"{name}: no unfused row: {error.message}", file=sys.stderr)
-    if triton and (found := peer(name, floor, target)) is not None:
+    if others.triton and (found := peer(name, floor, target)) is not None:
         rows.append({"program": name, "by": "triton", **found})
+    if others.iree and (found := iree_row(path, floor, target)) is not None:
+        rows.append({"program": name, "by": "iree", **found})
     return compare(rows)
 
 
@@ -154,16 +170,34 @@ def peer(name: str, floor: Roofline, target: Target) -> Row | None:
 
     found: list[Row] = []
     for label, launches in peers_of(name):
-        held = [peer_resources(one, target) for one in launches]
         ready = [peer_launch(one) for one in launches]
-        found.append({**summary(ready, counts(ready), held, floor, target), "schedules": [label]})
-        print(f"  triton {name} {label}: {found[-1]['cold us']} us, {found[-1]['terms']}", file=sys.stderr)
-    fit = [row for row in found if row["cold us"] is not None]
+        found.append(others_row(ready, label, floor, target))
+    return fastest(found)
+
+
+def iree_row(path: Path, floor: Roofline, target: Target) -> Row | None:
+    """Columns of what IREE makes of a program; ``None``, and the reason on stderr, where it makes nothing that can be counted."""
+    found: list[Row] = []
+    for label, flags in CONFIGURATIONS.items():
+        try:
+            ready = [iree_launch(one) for one in compile_program(path, flags)]
+            found.append(others_row(ready, label, floor, target))
+        except (ValueError, PtxError) as error:
+            print(f"{path.name}: no iree row ({label}): {error}", file=sys.stderr)
+    return fastest(found)
+
+
+def fastest(rows: Sequence[Row]) -> Row | None:
+    """The row of least time, of those that do not spill."""
+    fit = [row for row in rows if row["cold us"] is not None]
     return min(fit, key=lambda row: float(row["cold us"]), default=None)
 
 
-def counts(launches: Sequence[Launch]) -> list[Counted]:
-    return [count(launch) for launch in launches]
+def others_row(launches: Sequence[Launch], label: str, floor: Roofline, target: Target) -> Row:
+    """Columns of kernels that another compiler made, in a configuration of that name."""
+    counted = [count(launch) for launch in launches]
+    held = [resources(launch, target) for launch in launches]
+    return {**summary(launches, counted, held, floor, target), "schedules": [label]}
 
 
 def peer_launch(one: PeerLaunch) -> Launch:
@@ -175,13 +209,19 @@ def peer_launch(one: PeerLaunch) -> Launch:
     return Launch(c.ptx, c.entry, one.grid, c.block, c.shared_bytes, (*arguments, *hidden), buffers)
 
 
-def peer_resources(one: PeerLaunch, target: Target) -> Resources:
-    """What ptxas says of a peer."""
-    c = one.compiled
-    report = ptxas_check(c.ptx, target.arch)
-    static = Module.load(c.ptx).kernel(c.entry).static_shared
+def iree_launch(one: IreeLaunch) -> Launch:
+    """A launch of IREE's on buffers of its own."""
+    arguments = (*(zeros((size,), "uint8") for _, size in one.buffers), *one.numbers)
+    buffers = tuple(Buffer(name, size) for name, size in one.buffers)
+    return Launch(one.ptx, one.entry, one.grid, one.block, one.shared_bytes, arguments, buffers)
+
+
+def resources(launch: Launch, target: Target) -> Resources:
+    """What ptxas says of a kernel that is the only one of its text."""
+    report = ptxas_check(launch.ptx, target.arch)
+    static = Module.load(launch.ptx).kernel(launch.entry).static_shared
     registers, spills = (report.registers, report.spills) if report else (LARGEST, None)
-    return Resources(registers, static + c.shared_bytes, spills, c.block[0])
+    return Resources(registers, static + launch.shared_bytes, spills, prod(launch.block))
 
 
 LARGEST = 255  # registers of a thread, where ptxas is missing and nothing else is known

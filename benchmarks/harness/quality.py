@@ -285,7 +285,8 @@ def times(kernels: Sequence[CountedKernel], floor: Roofline, target: Target) -> 
         "cold us": cold.total_us,
         "warm us": warm.total_us,
         "/floor": cold.total_us / floor.total_us,
-        "limiter": cold.limiter,
+        # one launch is what everybody pays; of several it can be what limits
+        "limiter": cold.limiter if len(kernels) > 1 else cold.kernels[0].limiter,
         "dram/min": warm.dram_bytes / floor.bytes,
         "terms": [[k.sm_us, k.l2_us, k.dram_us, k.limiter] for k in cold.kernels],
     }

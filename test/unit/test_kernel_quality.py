@@ -114,7 +114,7 @@ def test_columns_of_a_launch() -> None:
     assert (row["global/min"], row["sectors/request"], row["conflicts"]) == (2.0, 2.0, 0.5)
     assert (row["narrow"], row["flops/needed"]) == ("1 st×2", None)
     assert row["misses"] == ["bytes", "banks", "narrow"]
-    assert (row["dram/min"], row["limiter"]) == (2.0, "launch")
+    assert (row["dram/min"], row["limiter"]) == (2.0, "latency")
     assert row["/floor"] == pytest.approx(row["cold us"] / 3.2)
     assert (row["ld/st shared"], row["ld/st global"], row["mma"]) == (6, 6, 0)
 
@@ -402,3 +402,100 @@ def run_peer(launches: Any, given: dict[str, Any], *results: str) -> list[Any]:
         kernel = Module.load(one.compiled.ptx).kernel(one.compiled.entry)
         kernel.run(grid=one.grid, block=one.compiled.block, args=arguments, shared_bytes=one.compiled.shared_bytes)
     return [buffers[name].astype(np.float64) for name in results]
+
+
+# What of IREE's phase ``executable-targets`` is read, for two launches of one kernel and a program of constants before them.
+IREE_MODULE = """
+hal.executable private @part {
+  hal.executable.variant public @cuda_nvptx_fb target(#executable_target_cuda_nvptx_fb) {
+    hal.executable.export public @twice ordinal(0) layout(#layout) count(%arg0: !hal.device) -> (index, index, index) {
+      %c8 = arith.constant 8 : index
+      %c1 = arith.constant 1 : index
+      hal.return %c8, %c1, %c1 : index, index, index
+    } <workgroup_size = [64 : index, 2 : index, 1 : index], subgroup_size = 32, workgroup_local_memory = 48>
+  }
+}
+util.func private @constants() {
+  stream.cmd.dispatch @part::@cuda_nvptx_fb::@twice {
+    ro %arg0[%c0 for %c4] : !stream.resource<constant>{%c4}
+  }
+}
+util.func public @main() {
+  stream.cmd.dispatch @part::@cuda_nvptx_fb::@twice(%c0_i32 : i32) {
+    ro %arg3[%c0 for %c512] : !stream.resource<external>{%c512},
+    wo %arg5[%c0 for %c1024_0] : !stream.resource<transient>{%c1024_0}
+  }
+  stream.cmd.dispatch @part::@cuda_nvptx_fb::@twice(%c64_i32 : i32) {
+    ro %arg4[%c0 for %c512] : !stream.resource<external>{%c512},
+    wo %arg5[%c0 for %c1024_0] : !stream.resource<transient>{%c1024_0}
+  }
+}
+"""
+IREE_PTX = """.version 7.6
+.visible .entry other(
+\t.param .u64 .ptr .global .align 16 other_param_0
+)
+{
+\tret;
+}
+.visible .entry twice(
+\t.param .u64 .ptr .global .align 16 twice_param_0,
+\t.param .u64 .ptr .global .align 16 twice_param_1,
+\t.param .u32 twice_param_2
+)
+{
+\tret;
+}
+"""
+
+
+def test_launches_are_read_out_of_what_iree_writes() -> None:
+    from peers.iree import launches
+
+    first, second = launches(IREE_MODULE, IREE_PTX)
+    assert (first.entry, first.grid, first.block, first.shared_bytes) == ("twice", (8, 1, 1), (64, 2, 1), 48)
+    assert first.buffers == (("%arg3", 512), ("%arg5", 1024))
+    assert second.buffers == (("%arg4", 512), ("%arg5", 1024))
+    assert (first.numbers, second.numbers) == ((0,), (64,))
+    assert first.ptx.startswith(".version 7.6") and "twice_param_2" in first.ptx and "other" not in first.ptx
+
+
+def test_launches_of_sizes_that_are_not_constant_are_refused() -> None:
+    from peers.iree import launches
+
+    with pytest.raises(ValueError, match="%n is known at run time only"):
+        launches(IREE_MODULE.replace("hal.return %c8", "hal.return %n"), IREE_PTX)
+    with pytest.raises(ValueError, match="a pointer of twice starts inside its buffer"):
+        launches(IREE_MODULE.replace("%arg5[%c0", "%arg5[%c64"), IREE_PTX)
+    with pytest.raises(ValueError, match="twice has 2 parameters, 2 buffers and 1 numbers are given"):
+        launches(IREE_MODULE, IREE_PTX.replace(",\n\t.param .u32 twice_param_2", ""))
+
+
+@pytest.mark.extras
+def test_launches_of_iree_compute_the_program(tmp_path: Path) -> None:
+    """RMSNorm and three products at small sizes, on the buffers and in the order that were read out, against NumPy in f64.
+
+    The first launch normalises, and each of the others multiplies by weights of its own into a part of one buffer.
+    """
+    from peers.iree import COMPILE, compile_program
+
+    if not COMPILE.exists():
+        pytest.skip("the wheel iree-base-compiler is not installed")
+    text = (Path(__file__).resolve().parents[1] / "inputs" / "programs" / "rms_norm_qkv.mlir").read_text()
+    small = text.replace("1.024000e+03", "1.28e+02").replace("1024", "128").replace("256", "64")
+    (path := tmp_path / "small.mlir").write_text(small)
+    found = compile_program(path)
+    x, weights = half(30, 8, 128), [half(31, 128, 128), half(32, 128, 64), half(33, 128, 64)]
+    buffers = {name: np.zeros(size, np.uint8) for one in found for name, size in one.buffers}
+    buffers[found[0].buffers[0][0]][:] = x.reshape(-1).view(np.uint8)
+    for one, weight in zip(found[1:], weights, strict=True):
+        buffers[one.buffers[1][0]][:] = weight.reshape(-1).view(np.uint8)
+    for one in found:
+        arguments = [*(buffers[name] for name, _ in one.buffers), *one.numbers]
+        kernel = Module.load(one.ptx).kernel(one.entry)
+        kernel.run(grid=one.grid, block=one.block, args=arguments, shared_bytes=one.shared_bytes)
+    results = buffers[found[1].buffers[2][0]].view(np.float16).astype(np.float64)
+    x64 = normed(x.astype(np.float64))
+    close(results[: 8 * 128].reshape(8, 128), x64 @ weights[0].astype(np.float64))
+    for start, weight in ((8 * 128, weights[1]), (8 * 192, weights[2])):
+        close(results[start : start + 8 * 64].reshape(8, 64), x64 @ weight.astype(np.float64))
