@@ -62,7 +62,7 @@ class Launch:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """Counts of a whole launch; ``even``: whether its first and last block do the same."""
+    """Counts of a whole launch; ``heaviest``: warp instructions of the heavier of its first and last block over their mean."""
 
     blocks: int
     instructions: Mapping[str, float]
@@ -72,7 +72,7 @@ class Counted:
     shared_wavefronts_ideal: float
     mma_flops: float
     barriers: float
-    even: bool
+    heaviest: float
 
     @property
     def global_bytes(self) -> float:
@@ -132,8 +132,16 @@ def whole(sample: Sequence[Counters], blocks: int) -> Counted:
         share * sum(c.shared_wavefronts_ideal for c in sample),
         share * sum(c.mma_flops for c in sample),
         share * sum(c.barriers for c in sample),
-        all(c == sample[0] for c in sample),
+        _heaviest(sample),
     )
+
+
+def _heaviest(sample: Sequence[Counters]) -> float:
+    """Warp instructions of the heaviest block over the mean; exactly 1 where all count the same."""
+    if all(c == sample[0] for c in sample):
+        return 1.0
+    sizes = [sum(c.warp_instructions.values()) for c in sample]
+    return max(1.0, max(sizes) * len(sizes) / max(1, sum(sizes)))
 
 
 def groups(instructions: Mapping[str, float]) -> dict[str, float]:
@@ -204,6 +212,7 @@ def counted_kernel(counted: Counted, resources: Resources, buffers: tuple[Buffer
         barriers=counted.barriers,
         global_sectors=counted.global_sectors,
         buffers=buffers,
+        heaviest=counted.heaviest,
     )
 
 
@@ -264,7 +273,7 @@ def summary(
         "narrow": narrow_text(
             access for text in unique(launch.ptx for launch in launches) for access in narrow_accesses(text)
         ),
-        "even": all(c.even for c in counted),
+        "even": all(c.heaviest == 1.0 for c in counted),
         "grids": [launch.grid for launch in launches],
     }
     kernels = [counted_kernel(c, r, one.buffers) for one, c, r in zip(launches, counted, resources, strict=True)]

@@ -82,30 +82,51 @@ def attention(
 
 
 @triton.jit
-def row_attention(
-    q, k, v, more_k, more_v, part_out, part_top, part_sum, scale, eps,
-    KEYS: tl.constexpr, MORE: tl.constexpr, HEAD: tl.constexpr, BLOCK_N: tl.constexpr, PARTS: tl.constexpr, NORM: tl.constexpr,
-):  # fmt: skip
-    """The same for one row a head, which tensor cores would pad to 16. Programs: parts, heads; a part is BLOCK_N keys."""
-    part, head, heads = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
+def row_step(x, k, v, top, total, acc, keys, column, scale, HEAD: tl.constexpr):
+    """One block of keys for one row: ``keys`` are their rows in ``k`` and ``v``."""
     d = tl.arange(0, HEAD)
+    y = tl.load(k + keys[:, None] * HEAD + d[None, :]).to(tl.float32)
+    z = tl.load(v + keys[:, None] * HEAD + column[None, :]).to(tl.float32)
+    s = tl.sum(y * x[None, :], 1) * scale
+    new = tl.maximum(top, tl.max(s, 0))
+    shrink = tl.exp2(top - new)
+    p = tl.exp2(s - new)
+    return new, total * shrink + tl.sum(p, 0), acc * shrink + tl.sum(z * p[:, None], 0)
+
+
+@triton.jit
+def row_attention(
+    q, k, v, more_k, more_v, out, part_top, part_sum, scale, eps,
+    KEYS: tl.constexpr, MORE: tl.constexpr, HEAD: tl.constexpr, BLOCK_N: tl.constexpr, PARTS: tl.constexpr,
+    SLICE: tl.constexpr, NORM: tl.constexpr,
+):  # fmt: skip
+    """The same for one row a head, which tensor cores would pad to 16. Programs: parts or slices, heads."""
+    first, head, heads = tl.program_id(0), tl.program_id(1), tl.num_programs(1)
+    d = tl.arange(0, HEAD)
+    part = first if PARTS > 1 else 0
+    column = tl.arange(0, SLICE) if PARTS > 1 else first * SLICE + tl.arange(0, SLICE)
     x = tl.load(q + head * HEAD + d).to(tl.float32)
     if NORM:
         x = x / tl.sqrt(tl.sum(x * x, 0) / HEAD + eps)
-    first = part * BLOCK_N
-    if MORE and first >= KEYS:
-        keys = (head * MORE + first - KEYS + tl.arange(0, BLOCK_N))[:, None] * HEAD + d[None, :]
-        y, z = tl.load(more_k + keys), tl.load(more_v + keys)
-    else:
-        keys = (head * KEYS + first + tl.arange(0, BLOCK_N))[:, None] * HEAD + d[None, :]
-        y, z = tl.load(k + keys), tl.load(v + keys)
-    s = tl.sum(y.to(tl.float32) * x[None, :], 1) * scale * 1.4426950408889634
-    top = tl.max(s, 0)
-    p = tl.exp2(s - top)
+    scale *= 1.4426950408889634
+    top = -1.0e30
+    total = 0.0
+    acc = tl.zeros((SLICE,), tl.float32)
+    share: tl.constexpr = (KEYS + MORE) // PARTS
+    for start in range(part * share, tl.minimum((part + 1) * share, KEYS), BLOCK_N):
+        keys = head * KEYS + start + tl.arange(0, BLOCK_N)
+        top, total, acc = row_step(x, k, v, top, total, acc, keys, column, scale, HEAD)
+    if MORE:
+        for start in range(tl.maximum(part * share - KEYS, 0), (part + 1) * share - KEYS, BLOCK_N):
+            keys = head * MORE + start + tl.arange(0, BLOCK_N)
+            top, total, acc = row_step(x, more_k, more_v, top, total, acc, keys, column, scale, HEAD)
     row = part * heads + head
-    tl.store(part_out + row * HEAD + d, tl.sum(z.to(tl.float32) * p[:, None], 0))
-    tl.store(part_top + row, top)
-    tl.store(part_sum + row, tl.sum(p, 0))
+    if PARTS == 1:
+        acc /= total
+    tl.store(out + row * HEAD + column, acc.to(out.dtype.element_ty))
+    if PARTS > 1:
+        tl.store(part_top + row, top)
+        tl.store(part_sum + row, total)
 
 
 @triton.jit

@@ -57,18 +57,10 @@ TILES = (
     Tile(),
     Tile(k=128),
     Tile(swap=False),
-    Tile(n=8, swap=False),
-    Tile(k=128, warps=4),
+    Tile(n=8, warps=1, swap=False),
     Tile(n=32, k=128, warps=4, swap=False),
-    Tile(n=32, k=128, warps=2, swap=False),
 )
-NORMED = (
-    *TILES,
-    Tile(chunk=256),
-    Tile(swap=False, gram=True),
-    Tile(n=8, swap=False, gram=True),
-    Tile(n=32, k=128, swap=False, gram=True),
-)
+NORMED = (*TILES, Tile(chunk=256), Tile(swap=False, gram=True), Tile(n=8, swap=False, gram=True))
 
 
 @dataclass(frozen=True)
@@ -229,17 +221,28 @@ def attention(
 def row_attention(
     count: int, keys: int, head: int, cut: Cut, *, more: int = 0, norm: bool = False, scale: float = 1.0
 ) -> Launches:
-    """The same for one row a head, without tensor cores: parts of ``cut.n`` keys."""
+    """The same for one row a head, without tensor cores."""
     q, out = half("q", count, 1, head), half("out", count, 1, head)
     k, v = half("k", count, keys, head), half("v", count, keys, head)
     others = (half("more_k", count, more, head), half("more_v", count, more, head)) if more else (k, v)
-    parts = (keys + more) // cut.n
-    left = parts_of(parts, count, 1, head)
-    sizes = {"KEYS": keys, "MORE": more, "HEAD": head, "BLOCK_N": cut.n, "PARTS": parts, "NORM": norm}
+    left = parts_of(cut.parts, count, 1, head) if cut.parts > 1 else (out, out, out)
+    sizes = {
+        "KEYS": keys,
+        "MORE": more,
+        "HEAD": head,
+        "BLOCK_N": cut.n,
+        "PARTS": cut.parts,
+        "SLICE": head // cut.slices,
+    }
     main = launch(
-        heads.row_attention, (q, k, v, *others, *left, scale, EPSILON), (parts, count), sizes, cut.warps, cut.stages
+        heads.row_attention,
+        (q, k, v, *others, *left, scale, EPSILON),
+        (cut.slices * cut.parts, count),
+        {**sizes, "NORM": norm},
+        cut.warps,
+        cut.stages,
     )
-    return main, combined(left, out, parts, count, head)
+    return (main,) if cut.parts == 1 else (main, combined(left, out, cut.parts, count, head))
 
 
 def parts_of(parts: int, count: int, rows: int, head: int) -> tuple[Buffer, Buffer, Buffer]:
@@ -269,31 +272,23 @@ def mlp(
     return (*first, *second)
 
 
-DECODE = (
-    Cut(parts=8),
-    Cut(parts=4),
-    Cut(parts=8, n=32),
-    Cut(slices=4),
-    Cut(slices=8, n=128),
-    Cut(slices=8, n=128, stages=3),
-)
-ROW_DECODE = (Cut(n=128), Cut(n=64), Cut(n=128, warps=8))
-FLASH = (Cut(), Cut(m=32), Cut(n=32), Cut(n=128), Cut(slices=2), Cut(slices=4), Cut(slices=8))
+DECODE = (Cut(parts=8), Cut(n=128, slices=4, warps=2), Cut(n=256, slices=4))
+ROW_DECODE = (Cut(n=128, parts=8), Cut(n=256, slices=8), Cut(n=256, slices=4, warps=8))
+CACHE = (Cut(parts=9), Cut(slices=4, warps=2), Cut(slices=8, warps=2))
+ROW_CACHE = (Cut(parts=9), Cut(slices=8))
+CAUSAL = (Cut(), Cut(warps=2), Cut(m=32), Cut(n=32, warps=2), Cut(slices=2, warps=2))
+MASK = (Cut(), Cut(parts=4), Cut(n=128, slices=2, warps=2), Cut(n=256, slices=2), Cut(n=256, slices=2, warps=2))
+GROUPED = (Cut(m=64), Cut(n=128, warps=2), Cut(n=256, warps=2), Cut(n=256, slices=2), Cut(n=256, slices=2, warps=2))
+UP = (Tile(k=128), Tile(n=8, warps=1, swap=False))
+DOWN = (Tile(), Tile(n=8, warps=1, swap=False), Tile(splits=2), Tile(splits=4))
 WEIGHT_ROWS = (
     Tile(swap=False),
-    Tile(n=32, k=128, warps=4, swap=False),
-    Tile(n=32, k=128),
     Tile(),
-    Tile(n=64, k=64, warps=4),
-    Tile(n=64, k=64, warps=4, swap=False),
-)
-DOWN = (Tile(), Tile(n=8, swap=False), Tile(splits=2), Tile(swap=False))
-LORA = (
     Tile(n=32, k=128),
     Tile(n=32, k=128, warps=4, swap=False),
-    Tile(n=64, k=128, warps=4),
-    Tile(n=32, k=64, warps=2),
+    Tile(n=64, k=64, warps=4),
 )
+LORA = (Tile(n=32, k=128), Tile(n=32, k=128, warps=4, swap=False), Tile(n=64, k=128, warps=4))
 
 Maker = Callable[[], Launches]
 
@@ -348,24 +343,22 @@ def _makers(program: str) -> list[tuple[str, Maker]]:
             return decode(2048, True)
         case "attention_cache":
             return [
-                *each((Cut(parts=9), Cut(slices=4), Cut(slices=8)), lambda c: attention(16, 1, 512, 128, c, more=64)),
-                *by_rows((Cut(n=64), Cut(n=32)), lambda c: row_attention(16, 512, 128, c, more=64)),
+                *each(CACHE, lambda c: attention(16, 1, 512, 128, c, more=64)),
+                *by_rows(ROW_CACHE, lambda c: row_attention(16, 512, 128, c, more=64)),
             ]
         case "attention_causal":
-            return each(FLASH, lambda c: attention(8, 256, 256, 128, c, causal=True, scale=128**-0.5))
+            return each(CAUSAL, lambda c: attention(8, 256, 256, 128, c, causal=True, scale=128**-0.5))
         case "attention_mask":
-            cuts = (*FLASH, Cut(parts=4), Cut(parts=2))
-            return each(cuts, lambda c: attention(8, 64, 512, 128, c, mask=True, scale=128**-0.5))
+            return each(MASK, lambda c: attention(8, 64, 512, 128, c, mask=True, scale=128**-0.5))
         case "gqa_repeated":
-            cuts = (Cut(), Cut(m=32), Cut(m=64), Cut(slices=2), Cut(slices=4), Cut(n=128, slices=4))
-            return each(cuts, lambda c: attention(8, 64, 256, 64, c, scale=0.125))
+            return each(GROUPED, lambda c: attention(8, 64, 256, 64, c, scale=0.125))
         case "hf_llama_gqa_decode_b2_h1024":
             return each(DECODE, lambda c: attention(16, 4, 1024, 128, c, scale=0.08837890625))
         case "gated_mlp_residual":
-            pairs = [(TILES[0], d) for d in DOWN] + [(u, DOWN[1]) for u in TILES[1:4]]
+            pairs = [(u, d) for u in UP for d in DOWN]
             return each(pairs, lambda t: mlp(8, 1024, 4096, *t, gate=True, act="silu", rest=True))
         case "gelu_mlp":
-            pairs = [(TILES[0], d) for d in DOWN] + [(u, DOWN[1]) for u in TILES[1:4]]
+            pairs = [(u, d) for u in UP for d in DOWN]
             return each(pairs, lambda t: mlp(16, 768, 3072, *t, gate=False, act="gelu"))
         case "hf_llama_mlp_2048_8192":
             pairs = [(t, t) for t in WEIGHT_ROWS]
@@ -373,8 +366,7 @@ def _makers(program: str) -> list[tuple[str, Maker]]:
         case "packed_swiglu":
             return each(TILES, lambda t: linear(8, 1024, 2048, t, gate=True, act="silu", packed=True))
         case "rms_norm_qkv":
-            tiles = (Tile(), Tile(k=128), Tile(swap=False), Tile(n=8, swap=False))
-            return each(tiles, lambda t: norm_qkv(8, 1024, 1024, 256, t))
+            return each(TILES[:4], lambda t: norm_qkv(8, 1024, 1024, 256, t))
         case "hf_llama_norm_qkv":
             return each(WEIGHT_ROWS, lambda t: linear(8, 2048, 3072, t, norm="rms", gain=True, k_inside=True))
         case "hf_llama_rmsnorm":

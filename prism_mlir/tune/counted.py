@@ -48,6 +48,7 @@ class CountedKernel:
     shared_wavefronts: passes over shared memory, bank conflicts included
     barriers:          summed over blocks
     global_sectors:    of 32 bytes, between the SMs and L2
+    heaviest:          work of the heaviest block over that of a mean one
     """
 
     blocks: int
@@ -61,6 +62,7 @@ class CountedKernel:
     barriers: float
     global_sectors: float
     buffers: tuple[Buffer, ...]
+    heaviest: float = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,33 +203,38 @@ def _uses(name: str) -> dict[str, int]:
 
 
 def _sm_time(kernel: CountedKernel, latency: int, target: Target) -> tuple[float, str]:
-    """Microseconds and limiter of all waves, the ragged last one as crowded as its busiest SM."""
+    """Microseconds and limiter of all waves, the ragged last one as crowded as its busiest SM; at least the heaviest block."""
     warps = -(-kernel.threads // LANES)
     resident = resident_blocks(kernel.shared_bytes, kernel.registers, warps, target)
-    chain = latency + kernel.barriers / kernel.blocks * (BARRIER_CLOCKS + target.shared_latency)
+    barriers = kernel.barriers / kernel.blocks * (BARRIER_CLOCKS + target.shared_latency)
     clocks = pipe_clocks(kernel, target)
     full, last = divmod(kernel.blocks, target.sms * resident)
     total, limiter = 0.0, "latency"
     if last:
-        total, limiter = _wave(clocks, chain, -(-last // target.sms), warps)
+        total, limiter = _wave(clocks, latency + barriers, -(-last // target.sms), warps)
     if full:
-        wave, limiter = _wave(clocks, chain, resident, warps)
+        wave, limiter = _wave(clocks, latency + barriers, resident, warps)
         total += full * wave
+    heavy = {pipe: n * kernel.heaviest for pipe, n in clocks.items()}
+    longest, pipe = _wave(heavy, latency + barriers * kernel.heaviest, 1, warps)
+    if longest > total:
+        total, limiter = longest, pipe
     return total / (target.clock_ghz * 1e3), limiter
 
 
 def _wave(clocks: Mapping[str, float], chain: float, resident: int, warps: int) -> tuple[float, str]:
-    """Clocks of a wave of ``resident`` blocks an SM: the busiest pipe, or a block's own work after its latencies.
-
-    A warp feeds the pipes of one of the four sub-cores, but loads, stores and shared memory belong to all of them.
-    """
-
-    def busiest(blocks: int) -> tuple[float, str]:
-        part = min(1.0, blocks * warps / PIPES)
-        return max((blocks * n / (1.0 if pipe in BLOCK_WIDE else part), pipe) for pipe, n in clocks.items())
-
-    together, pipe = busiest(resident)
-    alone, own = busiest(1)
+    """Clocks of a wave of ``resident`` blocks an SM: the busiest pipe, or a block's own work after its latencies."""
+    together, pipe = _busiest(clocks, resident, warps)
+    alone, own = _busiest(clocks, 1, warps)
     if together >= chain + alone:
         return together, pipe
     return chain + alone, "latency" if chain > alone else own
+
+
+def _busiest(clocks: Mapping[str, float], blocks: int, warps: int) -> tuple[float, str]:
+    """Clocks of the pipe that some blocks of an SM keep busy longest.
+
+    A warp feeds the pipes of one of the four sub-cores, but loads, stores and shared memory belong to all of them.
+    """
+    part = min(1.0, blocks * warps / PIPES)
+    return max((blocks * n / (1.0 if pipe in BLOCK_WIDE else part), pipe) for pipe, n in clocks.items())

@@ -120,6 +120,14 @@ def test_waves() -> None:
     assert found == pytest.approx(LAUNCH + (2000 + 1205) / CLOCKS)
 
 
+def test_the_heaviest_block_is_waited_for() -> None:
+    """1000 wavefronts and two barriers on the mean, twice as much in the heaviest; in many waves it hides among the others."""
+    found = us(kernel(shared_wavefronts=108_000, barriers=216, heaviest=2.0))
+    assert found == pytest.approx(LAUNCH + (205 + 2 * 126 + 2000) / CLOCKS)
+    found = us(kernel(blocks=1080, shared_wavefronts=1_080_000, heaviest=2.0))
+    assert found == pytest.approx(LAUNCH + 10 * 1205 / CLOCKS)
+
+
 def test_registers_limit_what_is_resident() -> None:
     """128 threads of 255 registers: two blocks in 65 536 registers, where shared memory would let 32 in."""
     found = us(kernel(blocks=216, registers=255, shared_bytes=0, shared_wavefronts=216_000))
