@@ -2,8 +2,9 @@
 
 Integers are Python numbers as long as they are known, and SSA names of type ``i32`` afterwards; they count elements and
 threads, are never negative and never overflow, which the emitted operations say (``nsw, nuw``) so that LLVM can fold them into
-addresses. Operations without effects are numbered by their text: asking twice for the same one gives the same name, as long
-as the first is in scope.
+addresses. A sum with a number remembers its parts (:class:`Plus`): numbers stay apart from what varies, and end as the offsets of
+loads and stores. Operations without effects are numbered by their text: asking twice for the same one gives the same name, as
+long as the first is in scope.
 """
 
 from __future__ import annotations
@@ -20,6 +21,25 @@ Int = int | str  # a number, or the SSA name of an i32
 Bool = bool | str  # a truth value, or the SSA name of an i1
 
 _NO_WRAP = "overflow<nsw, nuw>"
+
+
+class Plus(str):
+    """The SSA name of a sum ``base + constant``. LLVM removes the sum where only its parts are used."""
+
+    base: str
+    constant: int
+
+    def __new__(cls, name: str, base: str, constant: int) -> Plus:
+        found = super().__new__(cls, name)
+        found.base, found.constant = base, constant
+        return found
+
+
+def parts(value: Int) -> tuple[Int, int]:
+    """What varies of a value, and the number added to it."""
+    if isinstance(value, int):
+        return 0, value
+    return (value.base, value.constant) if isinstance(value, Plus) else (value, 0)
 
 
 class Builder:
@@ -74,17 +94,27 @@ class Builder:
     def index(self, value: Int) -> str:
         if isinstance(value, int):
             return self.pure(f"arith.constant {value} : index")
-        return self.pure(f"arith.index_castui {value} : i32 to index")
+        base, constant = parts(value)
+        wide = self.pure(f"arith.index_castui {base} : i32 to index")
+        if not constant:
+            return wide
+        return self.pure(f"arith.addi {wide}, {self.index(constant)} {_NO_WRAP} : index")
 
     def _binary(self, name: str, a: Int, b: Int, flags: str = "") -> str:
         return self.pure(f"arith.{name} {self.i32(a)}, {self.i32(b)}{' ' + flags if flags else ''} : i32")
 
     def add(self, a: Int, b: Int) -> Int:
-        if isinstance(a, int) and isinstance(b, int):
-            return a + b
+        (a, left), (b, right) = parts(a), parts(b)
         if a == 0 or b == 0:
-            return b if a == 0 else a
-        return self._binary("addi", a, b, _NO_WRAP)
+            return self._plus(b if a == 0 else a, left + right)
+        return self._plus(self._binary("addi", a, b, _NO_WRAP), left + right)
+
+    def _plus(self, base: Int, constant: int) -> Int:
+        if isinstance(base, int):
+            return base + constant
+        if not constant:
+            return base
+        return Plus(self._binary("addi", base, constant, _NO_WRAP), base, constant)
 
     def mul(self, a: Int, b: Int) -> Int:
         if isinstance(a, int) and isinstance(b, int):
@@ -93,6 +123,10 @@ class Builder:
             return 0
         if a == 1 or b == 1:
             return b if a == 1 else a
+        if isinstance(a, int):
+            a, b = b, a
+        if isinstance(a, Plus) and isinstance(b, int):
+            return self._plus(self.mul(a.base, b), a.constant * b)
         return self._binary("muli", a, b, _NO_WRAP)
 
     def sub_to_zero(self, a: Int, b: Int) -> Int:
@@ -104,12 +138,19 @@ class Builder:
     def div(self, a: Int, b: int) -> Int:
         if isinstance(a, int):
             return a // b
-        return a if b == 1 else self._binary("divui", a, b)
+        if b == 1:
+            return a
+        base, constant = parts(a)
+        whole, rest = divmod(constant, b)
+        return self._plus(self._binary("divui", self._plus(base, rest), b), whole)
 
     def rem(self, a: Int, b: int) -> Int:
         if isinstance(a, int):
             return a % b
-        return 0 if b == 1 else self._binary("remui", a, b)
+        if b == 1:
+            return 0
+        base, constant = parts(a)
+        return self._binary("remui", self._plus(base, constant % b), b)
 
     def xor(self, a: Int, b: Int) -> Int:
         if isinstance(a, int) and isinstance(b, int):

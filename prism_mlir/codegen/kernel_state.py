@@ -134,17 +134,17 @@ class KernelState:
     def key(self, node: int, kind: str | None = None) -> tuple[int, str]:
         return (node, kind or ("load" if isinstance(self.block.nodes[node].op, Load) else "value"))
 
-    def view(self, buffer: Buffer) -> tuple[str, str]:
-        """Name and type of the buffer, all slots, as a memref of rank 1."""
-        count = buffer.bytes // buffer.dtype.bytes
-        kind = f"memref<{count}x{buffer.dtype}, {SPACE}>"
+    def view(self, buffer: Buffer, slot: Int = 0, passed: Int = 0) -> tuple[str, str]:
+        """One copy of a buffer from byte ``passed`` on, as a memref of rank 1, and its type."""
+        kind = f"memref<{buffer.layout.bytes // buffer.dtype.bytes}x{buffer.dtype}, {SPACE}>"
         base = self.b.pure(f"memref.get_global @dynamic_shared : {_SHARED_TYPE}")
-        offset = self.b.index(self.memory.offsets[buffer.key])
-        return self.b.pure(f"memref.view {base}[{offset}][] : {_SHARED_TYPE} to {kind}"), kind
+        start = self.b.add(self.b.mul(slot, buffer.layout.bytes), self.memory.offsets[buffer.key])
+        start = self.b.add(start, passed)
+        return self.b.pure(f"memref.view {base}[{self.b.index(start)}][] : {_SHARED_TYPE} to {kind}"), kind
 
-    def address(self, buffer: Buffer, coordinates: Sequence[Int], slot: Int = 0) -> Int:
-        start = self.b.mul(slot, buffer.layout.bytes // buffer.dtype.bytes)
-        return self.b.add(start, element_offset(self.b, buffer.layout, coordinates))
+    def element(self, buffer: Buffer, coordinates: Sequence[Int]) -> str:
+        """Where an element lies in one copy of a buffer, as an index."""
+        return self.b.index(element_offset(self.b, buffer.layout, coordinates))
 
     def slot_of(self, buffer: Buffer) -> Int:
         return self.slot if buffer.slots > 1 else 0
@@ -166,8 +166,8 @@ class KernelState:
         return min(width, layout.chunk)
 
     def _load_piece(self, buffer: Buffer, place: Sequence[Int], width: int, tag: str) -> list[str]:
-        name, kind = self.view(buffer)
-        at = self.b.index(self.address(buffer, place, self.slot_of(buffer)))
+        name, kind = self.view(buffer, self.slot_of(buffer))
+        at = self.element(buffer, place)
         if width == 1:
             return [self.widen(self.b.pure(f"memref.load {name}[{at}] : {kind}", tag), buffer.dtype)]
         vector = f"vector<{width}x{buffer.dtype}>"
@@ -182,7 +182,7 @@ class KernelState:
         name, kind = self.view(buffer)
         for k in range(0, len(values), step):
             place = (*coordinates[:-1], self.b.add(coordinates[-1], k))
-            at = self.b.index(self.address(buffer, place))
+            at = self.element(buffer, place)
             self.store_at(name, kind, at, [self.narrow(v, buffer.dtype) for v in values[k : k + step]], buffer.dtype)
 
     def store_at(self, name: str, kind: str, at: str, values: Sequence[str], dtype: DType) -> None:
@@ -203,13 +203,12 @@ class KernelState:
         missing = -layout.elements % layout.chunk
         if not missing:
             return
-        name, kind = self.view(buffer)
         zero = self.b.pure(f"arith.constant 0.0 : {dtype}")
 
         def store() -> None:
             for slot in range(buffer.slots):
-                start = slot * layout.bytes // dtype.bytes + layout.elements
-                at = self.b.index(self.b.add(self.threads.thread, start))
+                name, kind = self.view(buffer, slot)
+                at = self.b.index(self.b.add(self.threads.thread, layout.elements))
                 self.b.emit(f"memref.store {zero}, {name}[{at}] : {kind}")
 
         self.b.when(self.b.less(self.threads.thread, missing), store)

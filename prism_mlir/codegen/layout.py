@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
-from prism_mlir.codegen.builder import Bool, Builder, Int
+from prism_mlir.codegen.builder import Bool, Builder, Int, parts
 from prism_mlir.graph.footprint import Product
 from prism_mlir.graph.ops import Shape
 from prism_mlir.graph.tile_layout import TileLayout
@@ -47,7 +47,9 @@ def element_offset(b: Builder, layout: TileLayout, coordinates: Sequence[Int]) -
     if swizzle is None:
         return b.add(b.mul(row, layout.pitch), column)
     key = b.rem(b.div(row, 1 << swizzle.shift), swizzle.mask + 1)
-    chunk = b.xor(b.div(column, layout.chunk), key)
+    varying, number = parts(b.div(column, layout.chunk))
+    low = number % (swizzle.mask + 1)  # only these bits of the number are exchanged
+    chunk = b.add(b.xor(b.add(varying, low), key), number - low)
     return b.add(b.add(b.mul(row, layout.pitch), b.mul(chunk, layout.chunk)), b.rem(column, layout.chunk))
 
 

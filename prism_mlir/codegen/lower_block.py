@@ -50,8 +50,7 @@ class BlockLowering:
             self._loop(state.sizes[state.block.loop])
             self._after()
         for out, omap, places in zip(state.block.outputs, mapping.omap, targets, strict=True):
-            for place in places:
-                save(state, out, omap, place)
+            save(state, out, omap, places)
 
     def _loads(self, stage: Stage) -> list[TileCopy]:
         state = self.state
@@ -155,7 +154,7 @@ class BlockLowering:
 
     def _after(self) -> None:
         state = self.state
-        if any(b.first is Phase.AFTER for b in state.placement.buffers):
+        if any(b.first is Phase.AFTER and b.kind != "store" for b in state.placement.buffers):
             state.barrier()  # these buffers may lie where the loop's tiles were
         self._nodes(Stage.AFTER)
 

@@ -53,30 +53,43 @@ def multiply(state: KernelState, node: int, spread: Spread, accumulators: Sequen
 def _tensor_core(
     state: KernelState, spread: Fragments, sides: tuple[Operand, Operand], accumulators: Sequence[str]
 ) -> list[str]:
-    steps = -(-spread.product.k // 16)
+    """Steps of 16 along k, eight of them written out. The permutation of chunks has come round after that many, so that from one
+    turn of the loop to the next all addresses grow by the same."""
+    steps, values = -(-spread.product.k // 16), list(accumulators)
+    turns = steps // _UNROLLED_STEPS if steps > _UNROLLED_STEPS else 0
 
-    def step(k: Int, values: list[str]) -> list[str]:
-        return _one_step(state, spread, sides, state.b.mul(k, 16), values)
+    def some(turn: Int, first: int, last: int, values: list[str]) -> list[str]:
+        together = 2 if spread.each_warp[1] == 1 else 1
+        for step in range(first, last, together):
+            values = _steps(state, spread, sides, (turn, step * 16), min(together, last - step), values)
+        return values
 
-    return state.b.loop(steps, step, [(v, "f32") for v in accumulators], unroll=_UNROLLED_STEPS)
+    carried = [(v, "f32") for v in values]
+    values = state.b.loop(turns, lambda k, held: some(k, 0, _UNROLLED_STEPS, held), carried, unroll=1)
+    return some(0, turns * _UNROLLED_STEPS, steps, values)
 
 
-def _one_step(
-    state: KernelState, spread: Fragments, sides: tuple[Operand, Operand], k: Int, accumulators: list[str]
+def _steps(
+    state: KernelState,
+    spread: Fragments,
+    sides: tuple[Operand, Operand],
+    k: Along,
+    count: int,
+    accumulators: list[str],
 ) -> list[str]:
-    """One step of 16 along k: every fragment of both sides is read once, then all pairs are multiplied."""
+    """One or two steps of 16 along k: every fragment of both sides is read once, then all pairs are multiplied."""
     result = list(accumulators)
     tiles_p, tiles_q = spread.each_warp
     for batch in range(spread.product.batch):
         lead = state.b.unflatten(batch, spread.shape[:-2])
-        p_parts = [_p_fragment(state, spread, sides[0], (lead, k), a) for a in range(tiles_p)]
-        q_parts: list[list[str]] = []
-        while len(q_parts) < tiles_q:
-            q_parts += _q_fragments(state, spread, sides[1], (lead, k), len(q_parts), min(2, tiles_q - len(q_parts)))
-        for a in range(tiles_p):
-            for c in range(tiles_q):
-                r = spread.register(batch, a, c)
-                result[r : r + 4] = _mma(state, spread.product.dtype, p_parts[a], q_parts[c], result[r : r + 4])
+        q_parts = _q_side(state, spread, sides[1], (lead, k), count)
+        for step in range(count):
+            place = (lead, (k[0], k[1] + 16 * step))
+            p_parts = [_p_fragment(state, spread, sides[0], place, a) for a in range(tiles_p)]
+            for a in range(tiles_p):
+                for c in range(tiles_q):
+                    r, q = spread.register(batch, a, c), q_parts[step * tiles_q + c]
+                    result[r : r + 4] = _mma(state, spread.product.dtype, p_parts[a], q, result[r : r + 4])
     return result
 
 
@@ -98,7 +111,8 @@ def _mma(
     return [state.b.pure(f"llvm.extractvalue {done}[{i}] : {result}") for i in range(4)]
 
 
-Place = tuple[Sequence[Int], Int]  # batch coordinates, and where the step starts along k
+Along = tuple[Int, int]  # where a step starts along k: the turn of the loop, and elements from there
+Place = tuple[Sequence[Int], Along]  # batch coordinates, and where the step starts
 
 
 def _p_fragment(state: KernelState, spread: Fragments, operand: Operand, place: Place, index: int) -> list[str]:
@@ -112,18 +126,33 @@ def _p_fragment(state: KernelState, spread: Fragments, operand: Operand, place: 
     return _ldmatrix(state, operand, place, (row, b.div(matrix, 2)), 4)
 
 
+def _q_side(state: KernelState, spread: Fragments, operand: Operand, place: Place, steps: int) -> list[list[str]]:
+    """The 16x8 fragments of the 8-column side: of all tiles of a warp in one step, or of its only tile in two.
+
+    One read brings up to four blocks of 8x8: of two tiles, or of two steps, two blocks along k each.
+    """
+    tiles = spread.each_warp[1]
+    if steps > 1:
+        return _q_fragments(state, spread, operand, place, (0, 1, steps))
+    found: list[list[str]] = []
+    while len(found) < tiles:
+        found += _q_fragments(state, spread, operand, place, (len(found), min(2, tiles - len(found)), 1))
+    return found
+
+
 def _q_fragments(
-    state: KernelState, spread: Fragments, operand: Operand, place: Place, index: int, count: int
+    state: KernelState, spread: Fragments, operand: Operand, place: Place, which: tuple[int, int, int]
 ) -> list[list[str]]:
-    """The 16x8 fragments of one or two tiles, from ``index`` on, of the 8-column side: for each, two blocks of 8 along k."""
-    b = state.b
+    """Fragments of ``which``: the first tile, how many tiles, and how many steps; one of the numbers is 1."""
+    b, (index, tiles, steps) = state.b, which
     _, tile = spread.tile(b, state.threads, 0, index)
-    matrix = b.rem(b.div(state.threads.lane, 8), 2 * count)
-    tile = b.add(tile, b.mul(b.div(matrix, 2), spread.warps_q))
+    matrix = b.rem(b.div(state.threads.lane, 8), 2 * tiles * steps)
+    if tiles > 1:
+        tile = b.add(tile, b.mul(b.div(matrix, 2), spread.warps_q))
     if spread.tiles[1] % spread.warps_q:
         tile = b.minimum(tile, spread.tiles[1] - 1)
-    words = _ldmatrix(state, operand, place, (b.mul(tile, 8), b.rem(matrix, 2)), 2 * count)
-    return [words[2 * c : 2 * c + 2] for c in range(count)]
+    words = _ldmatrix(state, operand, place, (b.mul(tile, 8), b.rem(matrix, 2 * steps)), 2 * tiles * steps)
+    return [words[2 * c : 2 * c + 2] for c in range(tiles * steps)]
 
 
 def _ldmatrix(state: KernelState, operand: Operand, place: Place, first: tuple[Int, Int], count: int) -> list[str]:
@@ -132,13 +161,15 @@ def _ldmatrix(state: KernelState, operand: Operand, place: Place, first: tuple[I
     Lane ``l`` gives the address of row ``l % 8`` of matrix ``l / 8``; ``first`` is the row at which the lane's matrix starts,
     and its block of 8 along k. Where rows, not k, lie next to each other, the matrix in memory is the transposed one.
     """
-    b, (lead, start) = state.b, place
+    b, (lead, (turn, start)) = state.b, place
     turned, within = operand.buffer.layout.fastest == operand.row, b.rem(state.threads.lane, 8)
     coordinates: list[Int] = [*lead, 0, 0]
     coordinates[operand.row] = b.add(first[0], 0 if turned else within)
     coordinates[operand.k] = b.add(start, b.add(b.mul(first[1], 8), within if turned else 0))
-    name, kind = state.view(operand.buffer)
-    at = b.index(state.address(operand.buffer, coordinates, state.slot_of(operand.buffer)))
+    layout = operand.buffer.layout
+    passed = b.mul(turn, 16 * _UNROLLED_STEPS * layout.stride(operand.k) * layout.element_bytes)
+    name, kind = state.view(operand.buffer, state.slot_of(operand.buffer), passed)
+    at = state.element(operand.buffer, coordinates)
     dtype, transpose = operand.buffer.dtype, "true" if turned else "false"
     loaded = b.effect(
         f"nvgpu.ldmatrix {name}[{at}] {{numTiles = {count} : i32, transpose = {transpose}}}"

@@ -96,10 +96,13 @@ def _move(state: KernelState, copy: TileCopy, coordinates: Sequence[Int], slot: 
         start = state.origin(node, d, state.added_to_load(node, d))
         place = b.add(place, b.mul(b.add(start, coordinates[d]), stride))
     place = b.choose(exists, place, copy.source.offset)
-    target, target_type = state.view(copy.buffer)
-    at = b.index(state.address(copy.buffer, coordinates, slot if copy.buffer.slots > 1 else 0))
+    target, target_type = state.view(copy.buffer, slot if copy.buffer.slots > 1 else 0)
+    at = state.element(copy.buffer, coordinates)
     if not copy.is_async:
-        _move_element(state, copy, (b.index(place), at), exists)
+        value = b.effect(f"memref.load {copy.source.name}[{b.index(place)}] : {copy.source.type}")
+        zero = b.pure(f"arith.constant 0.0 : {copy.source.dtype}")
+        present_value = b.select(exists, value, zero, str(copy.source.dtype))
+        b.emit(f"memref.store {present_value}, {target}[{at}] : {target_type}")
         return
     present = ""
     if partial:
@@ -116,14 +119,6 @@ def _present(state: KernelState, copy: TileCopy, coordinates: Sequence[Int], exi
     b, fastest = state.b, copy.buffer.layout.fastest
     left = b.sub_to_zero(state.extent(copy.node, fastest), coordinates[fastest])
     return b.choose(exists, b.minimum(left, copy.chunk), 0)
-
-
-def _move_element(state: KernelState, copy: TileCopy, places: tuple[str, str], exists: Bool) -> None:
-    b, dtype = state.b, copy.source.dtype
-    target, target_type = state.view(copy.buffer)
-    value = b.effect(f"memref.load {copy.source.name}[{places[0]}] : {copy.source.type}")
-    zero = b.pure(f"arith.constant 0.0 : {dtype}")
-    b.emit(f"memref.store {b.select(exists, value, zero, str(dtype))}, {target}[{places[1]}] : {target_type}")
 
 
 def commit(state: KernelState) -> None:

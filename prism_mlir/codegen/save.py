@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from prism_mlir.codegen.builder import Int
 from prism_mlir.codegen.kernel_state import GlobalTensor, KernelState
-from prism_mlir.codegen.layout import Linear, Pack
+from prism_mlir.codegen.layout import Linear, Pack, Spread
 from prism_mlir.codegen.tile_values import Evaluator, shared_reads, spread_for
+from prism_mlir.graph.footprint import Buffer
 from prism_mlir.graph.mapping import WHOLE, Partition
 
 
@@ -16,35 +18,64 @@ from prism_mlir.graph.mapping import WHOLE, Partition
 class Save:
     """One output on its way to one tensor.
 
-    added: for each dim, grid dims whose blocks store their whole tiles one after the other along it (partial results)
+    added:  for each dim, grid dims whose blocks store their whole tiles one after the other along it (partial results)
+    values: the f32 values of a pack
     """
 
     node: int
     target: GlobalTensor
     added: tuple[Partition, ...]
-    tag: str
+    values: Callable[[Pack], list[str]]
 
 
-def save(state: KernelState, node: int, omap: Sequence[int], target: GlobalTensor) -> None:
-    """Store a tile to global memory, rounded once, elements outside of the tensor left out.
+def save(state: KernelState, node: int, omap: Sequence[int], targets: Sequence[GlobalTensor]) -> None:
+    """Store a tile to global memory, to each of some tensors, rounded once, elements outside of the tensor left out.
 
     Along a grid dim without omap all blocks hold the same tile: the first one stores it.
     """
     b, block, tile = state.b, state.block, state.placement.tiles[node]
-    spread = spread_for(state, node)
-    state.touch(shared_reads(state, node, spread is not None), set())
+    spread, tag = spread_for(state, node), state.new_site()
+    staged = state.memory.buffers.get((node, "store"))
+    if staged is not None and spread is not None:
+        _stage(state, node, staged, spread)
+    else:
+        state.touch(shared_reads(state, node, spread is not None), set())
     cut = WHOLE.union(*state.placement.parts[node])
     joined = [(g, d) for g, d in zip(block.grid, omap, strict=True) if g not in cut]
     added = tuple(frozenset(g for g, at in joined if at == d) for d in range(len(tile)))
     first = b.all([b.equal(state.block_index(g), 0) for g, d in joined if d < 0])
-    deal = spread or Linear.of(tile, state.threads.count, 16 // target.dtype.bytes)
-    job = Save(node, target, added, state.new_site())
-    b.when(first, lambda: deal.each(b, state.threads, lambda pack: _save_pack(state, job, pack)))
+
+    def values(pack: Pack) -> list[str]:
+        if staged is not None:
+            return state.load(staged, pack.coordinates, pack.width, tag)
+        return Evaluator(state, tag, pack).values(node)
+
+    for target in targets:
+        job = Save(node, target, added, values)
+        widest = Linear(tile, next(w for w in (8, 4, 2, 1) if tile[-1] % w == 0 and w * target.dtype.bytes <= 16))
+        b.when(first, partial(_each, state, job, widest if staged is not None or spread is None else spread))
+
+
+def _each(state: KernelState, job: Save, deal: Linear | Spread) -> None:
+    deal.each(state.b, state.threads, lambda pack: _save_pack(state, job, pack))
+
+
+def _stage(state: KernelState, node: int, buffer: Buffer, spread: Spread) -> None:
+    """Write a result from registers to shared memory, for threads to store whole rows."""
+    state.barrier()  # the buffer may lie where other tiles were
+    state.touch(shared_reads(state, node, True), {buffer.key})
+    tag = state.new_site()
+    spread.each(
+        state.b,
+        state.threads,
+        lambda pack: state.store(buffer, pack.coordinates, Evaluator(state, tag, pack).values(node)),
+    )
+    state.touch({buffer.key}, set())
 
 
 def _save_pack(state: KernelState, job: Save, pack: Pack) -> None:
     b, node, target = state.b, job.node, job.target
-    values = [state.narrow(v, target.dtype) for v in Evaluator(state, job.tag, pack).values(node)]
+    values = [state.narrow(v, target.dtype) for v in job.values(pack)]
     ragged = [d for d in range(len(pack.coordinates)) if state.is_ragged(node, d)]
     step = pack.width if _stores_together(state, node, pack.width, target) else 1
     for k in range(0, pack.width, step):

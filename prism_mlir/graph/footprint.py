@@ -8,6 +8,7 @@ builds exactly what was promised. The rules:
 * products and what is accumulated from them stay in registers; they are written to shared memory too (f32) only where a use
   needs other elements than the thread holds
 * a computed operand of a tensor-core product is first written to shared memory in the element type of the product
+* a result in registers goes through shared memory, where there is room for it after the loop, so that each thread stores 16 bytes
 * reductions leave their result in shared memory (f32); one that is accumulated over the loop stays in registers until the end
 """
 
@@ -35,6 +36,7 @@ _CODE_TYPES = (DType.F16, DType.BF16, DType.F32)
 _MAX_FUSED_ROWS = 64  # a thread holds one partial sum for each row its warp reduces
 _MMA_P, _MMA_Q, _MMA_K = 16, 8, 16
 _LANES = 32
+_STORED_TOGETHER = 4  # elements of 16 bytes at least: fewer neighbours are stored from registers
 
 
 class ScheduleError(PrismError):
@@ -130,8 +132,8 @@ class Buffer:
     """A tile in shared memory.
 
     node:  block node whose values it holds
-    kind:  ``load``, ``operand`` (rounded for a tensor-core product), ``value`` (f32) or ``factor`` (f32, what accumulators are
-           multiplied with when a running maximum rises)
+    kind:  ``load``, ``operand`` (rounded for a tensor-core product), ``value`` (f32), ``factor`` (f32, what accumulators are
+           multiplied with when a running maximum rises) or ``store`` (f32, a result on its way to global memory)
     slots: copies, for the pipeline
     """
 
@@ -182,7 +184,7 @@ class Placement:
     @property
     def shared_bytes(self) -> int:
         """Bytes of shared memory: the most that is alive at once. Buffers that are never alive together share memory."""
-        return max(sum(b.bytes for b in self.buffers if b.first.number <= p <= b.last.number) for p in range(3))
+        return _most_alive(self.buffers)
 
 
 def shared_bytes(
@@ -304,6 +306,7 @@ class _Placer:
         buffers = (*self._loads(), *self._values(), *self._operands())
         last = self._last_uses(sites)
         buffers = tuple(_until(b, last.get(b.key, b.first)) for b in buffers)
+        buffers = self._with_stores(buffers)
         return Placement(
             self.tiles,
             self.parts,
@@ -487,6 +490,17 @@ class _Placer:
                 layout = TileLayout.row_major(self._padded(v), product.dtype.bytes)
                 yield Buffer(v, "operand", product.dtype, layout, 1, self._phase(v), self._phase(v))
 
+    def _with_stores(self, buffers: tuple[Buffer, ...]) -> tuple[Buffer, ...]:
+        """Buffers for results in registers, as many as the block needs no more shared memory for."""
+        for out in dict.fromkeys(self.block.outputs):
+            tile = self.tiles[out]
+            if self.spread_of(out) is None or tile[-1] % _STORED_TOGETHER:
+                continue
+            more = Buffer(out, "store", DType.F32, TileLayout.row_major(tile, 4), 1, Phase.AFTER, Phase.AFTER)
+            if _most_alive((*buffers, more)) == _most_alive(buffers):
+                buffers = (*buffers, more)
+        return buffers
+
     def _last_uses(self, sites: Sequence[Site]) -> dict[tuple[int, str], Phase]:
         last: dict[tuple[int, str], Phase] = {}
 
@@ -501,6 +515,11 @@ class _Placer:
                 if not self.operand_in_place(v, product):
                     use((v, "operand"), self._phase(k))
         return last
+
+
+def _most_alive(buffers: Sequence[Buffer]) -> int:
+    """Bytes of the fullest phase."""
+    return max(sum(b.bytes for b in buffers if b.first.number <= p <= b.last.number) for p in range(len(Phase)))
 
 
 def _until(buffer: Buffer, last: Phase) -> Buffer:

@@ -8,7 +8,7 @@ its chunks permuted by XOR with some bits of the row number where ``c`` allows i
 from __future__ import annotations
 
 from dataclasses import dataclass
-from math import prod
+from math import gcd, prod
 
 from prism_mlir.graph.ops import Shape
 
@@ -87,6 +87,26 @@ class TileLayout:
     def bytes(self) -> int:
         """Bytes of the tile, rounded up to whole 128-byte lines so that every buffer starts on one."""
         return -(-self.elements * self.element_bytes // 128) * 128
+
+    def stride(self, dim: int) -> int:
+        """Elements by which an address grows along a dim, from one multiple of its period to the next, for each step."""
+        if dim == self.fastest:
+            return 1
+        return self._rows_a_step(dim) * self.pitch
+
+    def period(self, dim: int) -> int:
+        """Steps along a dim after which the permutation of chunks is the same again."""
+        swizzle = self.swizzle
+        if swizzle is None:
+            return 1
+        if dim == self.fastest:
+            return self.chunk * (swizzle.mask + 1)
+        rows = (swizzle.mask + 1) << swizzle.shift
+        return rows // gcd(rows, self._rows_a_step(dim))
+
+    def _rows_a_step(self, dim: int) -> int:
+        outer = self.order[:-1]
+        return prod(self.extents[d] for d in outer[outer.index(dim) + 1 :])
 
     def element(self, coordinates: Shape) -> int:
         """Where an element lies, in elements from the start: the model that emitted code is tested against."""

@@ -37,12 +37,25 @@ def test_rms_norm() -> None:
         (0, "load", Phase.BEFORE, Phase.LOOP),
         (1, "load", Phase.BEFORE, Phase.LOOP),
         (4, "value", Phase.AFTER, Phase.AFTER),
+        (8, "store", Phase.AFTER, Phase.AFTER),
     ]
     assert found.shared_bytes == 3 * (8 * 64 + 64 * 64) * 2
     assert found.products[5] == Product(1, 8, 64, 64, DType.F16, transposed=True)
     assert dict(found.fused) == {3: 4, 5: 6}
     assert set(found.held) == {6}
     assert not found.spilled
+
+
+def test_a_result_goes_through_shared_memory_where_there_is_room() -> None:
+    """Y 8x256 in f32 has 8 KB: it lies where the tiles of the loop were, X 8x16 and W 16x256 with 8.25 KB. Beside a tile that is
+    needed to the end there is no room; and rows of two elements are stored as they are."""
+    roomy = placed(rms_norm_late(rms_norm(8, 64, 1024)), {"x": 4, "i": 4}, 1)
+    assert (8, "store") in {b.key for b in roomy.buffers}
+    assert roomy.shared_bytes == 8 * 16 * 2 + 16 * 256 * 2
+    whole = placed(rms_norm_whole(rms_norm(16, 16, 1024)), {"x": 1}, 1)
+    assert not any(b.kind == "store" for b in whole.buffers)
+    narrow = placed(rms_norm_late(rms_norm(8, 4096, 64)), {"x": 32, "i": 4}, 2)
+    assert not any(b.kind == "store" for b in narrow.buffers)
 
 
 def test_sixteen_rows_take_the_normal_form() -> None:
@@ -60,7 +73,7 @@ def test_whole_inner_dim() -> None:
     """X 16x1024 and its normalised copy (32 KB each), W 1024x16 (32 KB), and one line for the row statistic."""
     found = placed(rms_norm_whole(rms_norm(16, 1024, 1024)), {"x": 64}, 1)
     assert found.shared_bytes == 3 * 32 * KIB + 128
-    assert [b.key for b in found.buffers] == [(0, "load"), (1, "load"), (3, "value"), (5, "operand")]
+    assert [b.key for b in found.buffers] == [(0, "load"), (1, "load"), (3, "value"), (5, "operand"), (6, "store")]
 
 
 def test_invariant_tile_that_only_feeds_a_statistic_is_gone_after_it() -> None:

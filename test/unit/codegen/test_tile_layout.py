@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from itertools import product
 from math import prod
+from operator import add, floordiv, mod, mul, xor
 
 import pytest
 
-from prism_mlir.codegen.builder import Builder
+from prism_mlir.codegen.builder import Builder, parts
 from prism_mlir.codegen.layout import element_offset
 from prism_mlir.graph.tile_layout import TileLayout
 
@@ -45,6 +47,52 @@ def test_emitted_address_is_the_models(layout: TileLayout) -> None:
     """With known coordinates the builder folds the address to a number."""
     for c in product(*(range(0, e, max(1, e // 9)) for e in layout.extents)):
         assert element_offset(Builder(), layout, c) == layout.element(c)
+
+
+def run(lines: str, values: dict[str, int]) -> dict[str, int]:
+    """Evaluate emitted integer arithmetic."""
+    does = {"addi": add, "muli": mul, "divui": floordiv, "remui": mod, "xori": xor}
+    known = dict(values)
+    for name, op, rest in re.findall(r"(%v\d+) = arith\.(\w+) (.*) : \w+", lines):
+        if op == "constant":
+            known[name] = int(rest)
+        else:
+            a, b = re.findall(r"%\w+", rest)
+            known[name] = does[op](known[a], known[b])
+    return known
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}")
+def test_numbers_added_to_coordinates_end_as_offsets(layout: TileLayout) -> None:
+    """Coordinates ``name + number``: the emitted arithmetic gives the model's address, and whole periods of the permutation stay
+    outside of it."""
+    for numbers in product(*({0, layout.period(d), 5 % e, e // 2} for d, e in enumerate(layout.extents))):
+        b = Builder()
+        names = [f"%c{d}" for d in range(len(numbers))]
+        coordinates = [b.add(name, number) for name, number in zip(names, numbers, strict=True)]
+        offset = element_offset(b, layout, coordinates)
+        for rest in product(
+            *(
+                {0, 1 % (e - n), (e - n) // 2, e - n - 1} if e > n else ()
+                for e, n in zip(layout.extents, numbers, strict=True)
+            )
+        ):
+            expected = layout.element(tuple(map(add, numbers, rest)))
+            known = run(b.text, dict(zip(names, rest, strict=True)))
+            assert (known[offset] if isinstance(offset, str) else offset) == expected
+        if all(n % layout.period(d) == 0 for d, n in enumerate(numbers)):
+            assert parts(offset)[1] == sum(n * layout.stride(d) for d, n in enumerate(numbers) if layout.extents[d] > 1)
+
+
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}")
+def test_addresses_grow_evenly_from_period_to_period(layout: TileLayout) -> None:
+    for d, extent in enumerate(layout.extents):
+        period = layout.period(d)
+        assert 128 % period == 0  # eight steps of 16 along k are whole periods
+        for c in product(*(range(e) for e in layout.extents)):
+            if c[d] + period < extent:
+                later = tuple(v + period * (k == d) for k, v in enumerate(c))
+                assert layout.element(later) - layout.element(c) == period * layout.stride(d)
 
 
 @pytest.mark.parametrize("layout", [t for t in LAYOUTS if t.columns % t.chunk == 0], ids=lambda t: str(t.extents))
