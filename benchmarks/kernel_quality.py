@@ -34,6 +34,7 @@ from harness.quality import (
     Resources,
     compare,
     count,
+    only_entry,
     summary,
     verdict,
     zeros,
@@ -142,16 +143,16 @@ def operator_by_operator(program: Program, options: CompileOptions) -> list[Buil
 def built(program: Program, parts: Sequence[BuiltPart], floor: Roofline, target: Target) -> Row:
     """Columns of kernels that this project emitted."""
     kernels = iter(join_launches(program, parts).kernels)
-    launches, resources = [], []
+    launches, held = [], []
     for part in (p.selection for p in parts):
         for modelled in part.ranked.cost.kernels:
             kernel = next(kernels)
             launches.append(emitted(kernel, part.kernel.ptx))
-            registers = part.ptxas.registers if part.ptxas else modelled.registers
-            spills = part.ptxas.spills if part.ptxas else None
-            resources.append(Resources(registers, kernel.shared_bytes, spills, kernel.block[0]))
+            report = ptxas_check(only_entry(part.kernel.ptx, kernel.entry), target.arch)
+            registers, spills = (report.registers, report.spills) if report else (modelled.registers, None)
+            held.append(Resources(registers, kernel.shared_bytes, spills, kernel.block[0]))
     return {
-        **summary(launches, [count(launch) for launch in launches], resources, floor, target),
+        **summary(launches, [count(launch) for launch in launches], held, floor, target),
         "cost us": sum(p.selection.ranked.cost.total_us for p in parts),
         "schedules": [str(p.selection.ranked.scheduled.schedule) for p in parts],
     }

@@ -40,6 +40,7 @@ GROUPS = {
     "ld/st global": ("ld.global", "st.global"),
     "cp.async": ("cp.async",),
 }
+_ENTRY = re.compile(r"^\.visible \.entry ([\w$]+)\(.*?^\}[^\n]*\n", re.DOTALL | re.MULTILINE)
 _GLOBAL_ACCESS = re.compile(r"^\s*(?:@!?%\w+\s+)?(ld|st|cp\.async)(\.[\w.:]*)\s+(.*);", re.MULTILINE)
 
 
@@ -148,6 +149,11 @@ def groups(instructions: Mapping[str, float]) -> dict[str, float]:
     """Warp instructions by the classes of the table; what is in none of them is ``other``."""
     found = {name: sum(instructions.get(c, 0) for c in classes) for name, classes in GROUPS.items()}
     return {**found, "other": sum(instructions.values()) - sum(found.values())}
+
+
+def only_entry(ptx: str, entry: str) -> str:
+    """A module with one of its kernels, so that an assembler's report is of that one."""
+    return _ENTRY.sub(lambda found: found[0] if found[1] == entry else "", ptx)
 
 
 def narrow_accesses(ptx: str) -> list[tuple[str, int]]:
@@ -328,6 +334,8 @@ def verdict(rows: Sequence[Mapping[str, Any]]) -> list[str]:
         known = [row[ratio] for row in ours if row.get(ratio) is not None]
         within = ", ".join(f"{sum(round(r, 3) <= bound for r in known)} <= {bound}" for bound in RATIOS)
         lines.append(f"time over the best other row, {kind}: of {len(known)} programs {within}")
+    within = sum("bytes" not in misses({**row, "dram/min": row["global/min"]}) for row in ours)
+    lines.append(f"bytes through L2 within what is asked of DRAM: {within} of {len(ours)}")
     for name, meaning in TARGETS.items():
         lines.append(f"{name}: {sum(name not in row['misses'] for row in ours)} of {len(ours)} ({meaning})")
     return lines

@@ -15,6 +15,8 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
+from harness.quality import only_entry
+
 Triple = tuple[int, int, int]
 
 COMPILE = Path(sys.executable).parent / "iree-compile"
@@ -34,7 +36,6 @@ _DISPATCH = re.compile(
     r"stream\.cmd\.dispatch (?:@[\w$]+::)*@([\w$]+)(?:\[[^\]]*\])?(?:\(([^)]*)\))? \{(.*?)\n\s*\}", re.DOTALL
 )
 _BINDING = re.compile(r"(?:ro|wo|rw) (%\w+)\[(%\w+) for %\w+\] : !stream\.resource<\w+>\{(%\w+)\}")
-_ENTRY = re.compile(r"^\.visible \.entry ([\w$]+)\(.*?^\}\n", re.DOTALL | re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,3 @@ def constant(name: str) -> int:
     if found is None:
         raise ValueError(f"{name} is known at run time only")
     return int(found[1])
-
-
-def only_entry(ptx: str, entry: str) -> str:
-    """A module with one of its kernels, so that an assembler's report is of that one."""
-    return _ENTRY.sub(lambda found: found[0] if found[1] == entry else "", ptx)

@@ -153,8 +153,9 @@ def test_buffers_that_kernels_pass_on_are_read_once_from_memory() -> None:
     assert row["cold us"] > row["warm us"]
 
 
-def timed(by: str, cold: float | None, warm: float | None, *missed: str) -> dict[str, Any]:
-    return {"by": by, "cold us": cold, "warm us": warm, "misses": list(missed)}
+def timed(by: str, cold: float | None, warm: float | None, *missed: str, l2: float = 1.0) -> dict[str, Any]:
+    base = {"kernels": 1, "global/min": l2, "spills": 0, "conflicts": None, "flops/needed": None, "narrow": ""}
+    return {**base, "by": by, "cold us": cold, "warm us": warm, "misses": list(missed)}
 
 
 def test_ours_is_compared_with_the_best_other_row() -> None:
@@ -167,12 +168,13 @@ def test_ours_is_compared_with_the_best_other_row() -> None:
 
 
 def test_the_verdict_counts_programs() -> None:
-    rows = [*compare([timed("ours", 6.0, 5.0, "banks"), timed("triton", 8.0, 4.0, "spills")])]
+    rows = [*compare([timed("ours", 6.0, 5.0, "banks", l2=1.2), timed("triton", 8.0, 4.0, "spills")])]
     rows += [*compare([timed("ours", 8.0, 8.0), timed("triton", 8.0, 8.0)]), timed("ours", 1.0, 1.0)]
     lines = verdict(rows)
     assert lines[0].endswith("cold: of 2 programs 2 <= 1.0, 1 <= 0.8")
     assert lines[1].endswith("warm: of 2 programs 1 <= 1.0, 0 <= 0.8")
-    assert [line.split(" (")[0] for line in lines[2:]] == [
+    assert lines[2].endswith(": 2 of 3")
+    assert [line.split(" (")[0] for line in lines[3:]] == [
         "bytes: 3 of 3",
         "spills: 3 of 3",
         "banks: 2 of 3",
@@ -405,7 +407,7 @@ def normed(x: Any) -> Any:
 
 
 def run_peer(launches: Any, given: dict[str, Any], *results: str, race: bool = True) -> list[Any]:
-    """``race``: off where threads of Triton's store copies of a sum that they contracted differently, one as good as the other."""
+    """``race``: off where threads of Triton's store copies of a sum that they contracted differently, all of them good."""
     buffers = dict(given)
     for one in launches:
         arguments: list[Any] = []
