@@ -189,9 +189,9 @@ def iree_row(path: Path, floor: Roofline, target: Target) -> Row | None:
 
 
 def fastest(rows: Sequence[Row]) -> Row | None:
-    """The row of least time, of those that do not spill."""
+    """The row of least time, of those that do not spill; of equals, the one with the least work beside memory."""
     fit = [row for row in rows if row["cold us"] is not None]
-    return min(fit, key=lambda row: float(row["cold us"]), default=None)
+    return min(fit, key=lambda row: (round(row["cold us"], 3), sum(sum(k[:2]) for k in row["terms"])), default=None)
 
 
 def others_row(launches: Sequence[Launch], label: str, floor: Roofline, target: Target) -> Row:
