@@ -60,7 +60,7 @@ TILES = (
     Tile(n=8, warps=1, swap=False),
     Tile(n=32, k=128, warps=4, swap=False),
 )
-NORMED = (*TILES, Tile(chunk=256), Tile(swap=False, gram=True), Tile(n=8, swap=False, gram=True))
+NORMED = (*TILES, Tile(chunk=256), Tile(swap=False, gram=True), Tile(n=8, warps=1, swap=False, gram=True))
 
 
 @dataclass(frozen=True)

@@ -258,6 +258,7 @@ def wide(*arrays: Any) -> list[Any]:
         (8, {"swap": False}),
         (8, {"swap": False, "gram": True}),
         (8, {"swap": False, "n": 8}),
+        (16, {"swap": False, "n": 8, "warps": 1, "gram": True}),
         (8, {"n": 32, "warps": 4, "chunk": 64}),
     ],
 )
