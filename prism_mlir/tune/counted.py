@@ -131,27 +131,30 @@ def counted_time(kernels: Sequence[CountedKernel], target: Target, *, warm: bool
 
 
 class _Cache:
-    """Whole buffers, those touched last: what is larger than the cache leaves nothing that a later pass from its start finds."""
+    """Buffers that were touched last, as far as they fit, and how much of each."""
 
     def __init__(self, size: int) -> None:
         self._size = size
         self._held: OrderedDict[str, float] = OrderedDict()
 
-    def touch(self, name: str, size: float) -> bool:
-        """Whether a buffer was there; afterwards it is, if it fits."""
-        found = self._held.pop(name, None) is not None
-        self._held[name] = size
-        while self._held and sum(self._held.values()) > self._size:
+    def touch(self, buffer: Buffer, part: float) -> float:
+        """How much of ``part`` bytes of a buffer is missing; afterwards it is there, if it fits.
+
+        Which part that is nobody knows, so those bytes are taken first that are not there yet.
+        """
+        held = self._held.pop(buffer.name, 0.0)
+        missed = min(part, buffer.bytes - held)
+        self._held[buffer.name] = held + missed
+        while sum(self._held.values()) > self._size:
             self._held.popitem(last=False)
-        return found
+        return missed
 
 
 def _missed(kernel: CountedKernel, cache: _Cache) -> float:
     """Bytes that come from memory: of each buffer what the kernel can have touched, once, unless it is in the cache."""
     moved = kernel.global_sectors * SECTOR_BYTES
-    sizes = {b.name: min(moved, float(b.bytes)) for b in kernel.buffers}
-    missed = fsum(size for name, size in sizes.items() if not cache.touch(name, size))
-    return min(moved, missed)
+    buffers = {b.name: b for b in kernel.buffers}.values()
+    return min(moved, fsum(cache.touch(b, min(moved, float(b.bytes))) for b in buffers))
 
 
 def _kernel_time(kernel: CountedKernel, missed: float, target: Target) -> KernelTime:

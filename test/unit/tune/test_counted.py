@@ -181,6 +181,12 @@ def test_what_is_larger_than_the_cache_is_not_found_again() -> None:
     assert [k.dram_bytes / MIB for k in counted_time(kernels, A100, warm=True).kernels] == [41, 41]
 
 
+def test_parts_of_a_buffer_are_different_parts_until_all_was_touched() -> None:
+    """Two kernels read a half each of 8 MiB, which nothing says are the same; a third one's half must have been there."""
+    half = kernel(global_sectors=4 * MIB // 32, buffers=(Buffer("w", 8 * MIB),))
+    assert [k.dram_bytes / MIB for k in counted_time([half, half, half], A100, warm=True).kernels] == [4, 4, 0]
+
+
 def test_launches_add_up() -> None:
     found = counted_time([kernel(), kernel(), kernel()], A100)
     assert found.total_us == pytest.approx(3 * LAUNCH + 3 * 205 / CLOCKS)
