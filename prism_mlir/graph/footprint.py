@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from math import prod
 
@@ -491,13 +491,15 @@ class _Placer:
                 yield Buffer(v, "operand", product.dtype, layout, 1, self._phase(v), self._phase(v))
 
     def _with_stores(self, buffers: tuple[Buffer, ...]) -> tuple[Buffer, ...]:
-        """Buffers for results in registers, as many as the block needs no more shared memory for."""
+        """Buffers for results in registers, as many as a block of one stage needs no more shared memory for: more stages change
+        nothing but the number of copies."""
         for out in dict.fromkeys(self.block.outputs):
             tile = self.tiles[out]
             if self.spread_of(out) is None or tile[-1] % _STORED_TOGETHER:
                 continue
             more = Buffer(out, "store", DType.F32, TileLayout.row_major(tile, 4), 1, Phase.AFTER, Phase.AFTER)
-            if _most_alive((*buffers, more)) == _most_alive(buffers):
+            once = [replace(b, slots=1) for b in buffers]
+            if _most_alive([*once, more]) == _most_alive(once):
                 buffers = (*buffers, more)
         return buffers
 

@@ -30,12 +30,12 @@ from prism_mlir.tune.occupancy import (
     resident_blocks,
     row_bytes,
 )
+from prism_mlir.tune.scalar_work import DIVISION, scalar_work
 from prism_mlir.tune.targets import Target
 
 SECTOR_BYTES = 32  # smallest piece of memory that travels
 ACTIVE_FOR_FULL_BANDWIDTH = 0.75  # part of the SMs that saturates memory
 PIPES = 4  # sub-cores of an SM; one warp feeds one
-UNARY_FMA = 8  # instructions of an average unary body or a division
 BARRIER_CLOCKS = 30
 
 
@@ -139,8 +139,13 @@ class _BlockWork:
     shared: float
     chain: float
 
-    def busiest(self) -> tuple[float, str]:
-        return max((self.tensor, "tensor"), (self.fma, "fma"), (self.shared, "shared"))
+    def busiest(self, blocks: int, warps: int) -> tuple[float, str]:
+        """Clocks of the pipe that some blocks of an SM keep busy longest. A warp feeds the arithmetic of one of four sub-cores;
+        shared memory serves all of them, and one warp can ask for all it delivers."""
+        part = min(1.0, blocks * warps / PIPES)
+        clocks = ((self.tensor / part, "tensor"), (self.fma / part, "fma"), (self.shared, "shared"))
+        longest, pipe = max(clocks)
+        return blocks * longest, pipe
 
 
 def cost(scheduled: ScheduledGraph, target: Target, program: Program | None = None) -> Cost:
@@ -263,11 +268,12 @@ def _f32_node(kernel: _Kernel, node: BlockNode, k: int) -> int:
         return 0 if node.operands[0] in placement.fused else elements
     match node.op.kind:
         case Kind.UNARY:
-            return UNARY_FMA * elements
+            assert node.op.fn is not None
+            return scalar_work(node.op.fn) * elements
         case Kind.REDUCE:
             return prod(placement.tiles[node.operands[0]])
         case Kind.BINARY:
-            return elements * (UNARY_FMA if node.op.name == "div" else 1)
+            return elements * (DIVISION if node.op.name == "div" else 1)
         case _:
             return 0
 
@@ -315,16 +321,12 @@ def _copied_ahead(kernel: _Kernel) -> int:
 
 
 def _wave(work: _BlockWork, resident: int, warps: int) -> tuple[float, str]:
-    """Clocks of a wave of ``resident`` blocks an SM: the busiest pipe, or a block's own latencies if those take longer.
-
-    Few warps do not fill the pipes: one warp feeds a quarter of an SM.
-    """
-    clocks, pipe = work.busiest()
-    together = resident * clocks / min(1.0, resident * warps / PIPES)
-    alone = work.chain + clocks / min(1.0, warps / PIPES)
-    if together >= alone:
+    """Clocks of a wave of ``resident`` blocks an SM: the busiest pipe, or a block's own latencies if those take longer."""
+    together, pipe = work.busiest(resident, warps)
+    alone, own = work.busiest(1, warps)
+    if together >= work.chain + alone:
         return together, pipe
-    return alone, "latency" if work.chain > alone / 2 else pipe
+    return work.chain + alone, "latency" if work.chain > alone else own
 
 
 def _sm_time(work: _BlockWork, full: int, last: int, resident: int, warps: int, target: Target) -> tuple[float, str]:

@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from math import fsum
 
 from prism_mlir.graph.errors import CodegenError
-from prism_mlir.tune.cost import ACTIVE_FOR_FULL_BANDWIDTH, BARRIER_CLOCKS, PIPES, SECTOR_BYTES, UNARY_FMA
+from prism_mlir.tune.cost import ACTIVE_FOR_FULL_BANDWIDTH, BARRIER_CLOCKS, PIPES, SECTOR_BYTES
 from prism_mlir.tune.occupancy import LANES, resident_blocks
+from prism_mlir.tune.scalar_work import DIVISION
 from prism_mlir.tune.targets import Target
 
 # Classes of instructions by the pipe that executes them (Nsight Compute, "Pipelines"); all that are not named are integer ones.
@@ -199,7 +200,7 @@ def _uses(name: str) -> dict[str, int]:
     if name == "sfu":
         return {"issue": 1, "special": 1}
     if name == "div":  # an estimate of the reciprocal, and what makes a quotient of it
-        return {"issue": 1 + UNARY_FMA, "special": 1, "fma": UNARY_FMA}
+        return {"issue": 1 + DIVISION, "special": 1, "fma": DIVISION}
     if name.startswith(MEMORY):
         return {"issue": 1, "memory": 1}
     return {"issue": 1, "integer": 1}

@@ -169,7 +169,7 @@ def test_a_broken_file_is_one_located_line_and_writes_nothing(
         (["compile", "{source}", "-o", "out", "--limit", "speed=3"], "known: operators"),
         (["compile", "{source}", "-o", "out", "--limit", "operators=many"], "needs a number"),
         (["compile", "{source}", "-o", "out", "--limit", "grid_dims=7"], "out of range"),
-        (["compile", "{source}", "-o", "out", "--limit", "operators=1"], "no proved graph"),
+        (["compile", "{source}", "-o", "out", "--limit", "states=1"], "no proved graph"),
         (["compile", "{source}", "-o", "out", "--function", "other"], "no function @other"),
         (["compile", "{source}", "-o", "out", "--profile"], "no CUDA driver found"),
         (["compile", "{source}", "-o", "{source}/out"], "cannot write to"),
