@@ -2,33 +2,32 @@
 // side is four 8x8 blocks, one of the 8-column side is two. One ldmatrix.x4 therefore serves one fragment of the 16-row side, or two
 // of the 8-column side: of two tiles of columns, or of two steps along k where a warp has one tile.
 //
-// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | FileCheck %s
+// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | awk -f %S/Inputs/constants.awk | FileCheck %s
 // RUN: prism-opt %s --sgraph-to-gpu --gpu-to-ptx --split-input-file | sed -f %S/Inputs/ptx.sed | FileCheck %s --check-prefix=PTX
 
 // 16x32 times 32x16: normal form, two tiles of columns, two steps along k. W has n, not k, next to each other: transposed on the way;
 // X as it lies. From the first to the second step W goes 16 rows of 16 elements on, 256 elements or 512 bytes, for all lanes.
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "normal"}>
-// CHECK: %[[ON:[0-9]+]] = "arith.constant"() <{value = 256 : index}>
-// CHECK: %[[W:[0-9]+]] = "nvgpu.ldmatrix"(%{{[0-9]+}}, %[[AT:[0-9]+]]) <{numTiles = 4 : i32, transpose = true}>
-// CHECK-NEXT: %[[W0:[0-9]+]] = "vector.extract"(%[[W]]) <{static_position = array<i64: 0>}>
-// CHECK-NEXT: %[[W1:[0-9]+]] = "vector.extract"(%[[W]]) <{static_position = array<i64: 1>}>
-// CHECK-NEXT: %[[W2:[0-9]+]] = "vector.extract"(%[[W]]) <{static_position = array<i64: 2>}>
-// CHECK-NEXT: %[[W3:[0-9]+]] = "vector.extract"(%[[W]]) <{static_position = array<i64: 3>}>
-// CHECK: %[[X:[0-9]+]] = "nvgpu.ldmatrix"(%{{.+}}) <{numTiles = 4 : i32, transpose = false}>
-// CHECK-NEXT: %[[X0:[0-9]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 0>}>
-// CHECK-NEXT: %[[X1:[0-9]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 1>}>
-// CHECK-NEXT: %[[X2:[0-9]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 2>}>
-// CHECK-NEXT: %[[X3:[0-9]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 3>}>
-// CHECK-NEXT: %[[LEFT:[0-9]+]] = "nvvm.mma.sync"(%[[X0]], %[[X1]], %[[X2]], %[[X3]], %[[W0]], %[[W1]], %[[Z:[0-9]+]], %[[Z]], %[[Z]], %[[Z]])
-// CHECK: %[[L0:[0-9]+]] = "llvm.extractvalue"(%[[LEFT]]) <{position = array<i64: 0>}>
-// CHECK: %[[RIGHT:[0-9]+]] = "nvvm.mma.sync"(%[[X0]], %[[X1]], %[[X2]], %[[X3]], %[[W2]], %[[W3]], %[[Z]], %[[Z]], %[[Z]], %[[Z]])
-// CHECK: %[[R0:[0-9]+]] = "llvm.extractvalue"(%[[RIGHT]]) <{position = array<i64: 0>}>
-// CHECK: %[[THERE:[0-9]+]] = "arith.addi"(%[[AT]], %[[ON]])
-// CHECK: "nvgpu.ldmatrix"(%{{[0-9]+}}, %[[THERE]]) <{numTiles = 4 : i32, transpose = true}>
+// CHECK: %[[W:[^ ,)]+]] = "nvgpu.ldmatrix"(%{{[^ ,)]+}}, %[[AT:[^ ,)]+]]) <{numTiles = 4 : i32, transpose = true}>
+// CHECK-NEXT: %[[W0:[^ ,)]+]] = "vector.extract"(%[[W]]) <{static_position = array<i64: 0>}>
+// CHECK-NEXT: %[[W1:[^ ,)]+]] = "vector.extract"(%[[W]]) <{static_position = array<i64: 1>}>
+// CHECK-NEXT: %[[W2:[^ ,)]+]] = "vector.extract"(%[[W]]) <{static_position = array<i64: 2>}>
+// CHECK-NEXT: %[[W3:[^ ,)]+]] = "vector.extract"(%[[W]]) <{static_position = array<i64: 3>}>
+// CHECK: %[[X:[^ ,)]+]] = "nvgpu.ldmatrix"(%{{.+}}) <{numTiles = 4 : i32, transpose = false}>
+// CHECK-NEXT: %[[X0:[^ ,)]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 0>}>
+// CHECK-NEXT: %[[X1:[^ ,)]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 1>}>
+// CHECK-NEXT: %[[X2:[^ ,)]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 2>}>
+// CHECK-NEXT: %[[X3:[^ ,)]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 3>}>
+// CHECK-NEXT: %[[LEFT:[^ ,)]+]] = "nvvm.mma.sync"(%[[X0]], %[[X1]], %[[X2]], %[[X3]], %[[W0]], %[[W1]], %[[Z:[^ ,)]+]], %[[Z]], %[[Z]], %[[Z]])
+// CHECK: %[[L0:[^ ,)]+]] = "llvm.extractvalue"(%[[LEFT]]) <{position = array<i64: 0>}>
+// CHECK: %[[RIGHT:[^ ,)]+]] = "nvvm.mma.sync"(%[[X0]], %[[X1]], %[[X2]], %[[X3]], %[[W2]], %[[W3]], %[[Z]], %[[Z]], %[[Z]], %[[Z]])
+// CHECK: %[[R0:[^ ,)]+]] = "llvm.extractvalue"(%[[RIGHT]]) <{position = array<i64: 0>}>
+// CHECK: %[[THERE:[^ ,)]+]] = "arith.addi"(%[[AT]], %c256)
+// CHECK: "nvgpu.ldmatrix"(%{{[^ ,)]+}}, %[[THERE]]) <{numTiles = 4 : i32, transpose = true}>
 // CHECK: "nvgpu.ldmatrix"(%{{.+}}) <{numTiles = 4 : i32, transpose = false}>
-// CHECK: "nvvm.mma.sync"({{.*}}, %[[L0]], %{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}}) <{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
-// CHECK: "nvvm.mma.sync"({{.*}}, %[[R0]], %{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}}) <{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK: "nvvm.mma.sync"({{.*}}, %[[L0]], %{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}}) <{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
+// CHECK: "nvvm.mma.sync"({{.*}}, %[[R0]], %{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}}) <{{.*}}shape = #nvvm.shape<m = 16, n = 8, k = 16>
 // CHECK-NOT: "nvvm.mma.sync"
 //
 // PTX-LABEL: .visible .entry normal(
@@ -59,16 +58,16 @@ sgraph.graph @normal implements @p(%X: tensor<16x32xf16>, %W: tensor<32x16xf16>)
 // has one tile of X's rows: two steps along k in one x4, the last step in an x2.
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "turned"}>
-// CHECK: %[[X:[0-9]+]] = "nvgpu.ldmatrix"(%{{.+}}) <{numTiles = 4 : i32, transpose = false}>
-// CHECK-NEXT: %[[X0:[0-9]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 0>}>
-// CHECK-NEXT: %[[X1:[0-9]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 1>}>
-// CHECK-NEXT: %[[X2:[0-9]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 2>}>
-// CHECK-NEXT: %[[X3:[0-9]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 3>}>
+// CHECK: %[[X:[^ ,)]+]] = "nvgpu.ldmatrix"(%{{.+}}) <{numTiles = 4 : i32, transpose = false}>
+// CHECK-NEXT: %[[X0:[^ ,)]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 0>}>
+// CHECK-NEXT: %[[X1:[^ ,)]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 1>}>
+// CHECK-NEXT: %[[X2:[^ ,)]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 2>}>
+// CHECK-NEXT: %[[X3:[^ ,)]+]] = "vector.extract"(%[[X]]) <{static_position = array<i64: 3>}>
 // CHECK: "nvgpu.ldmatrix"(%{{.+}}) <{numTiles = 4 : i32, transpose = true}>
-// CHECK: %[[ONE:[0-9]+]] = "nvvm.mma.sync"(%{{.*}}, %[[X0]], %[[X1]], %[[Z:[0-9]+]], %[[Z]], %[[Z]], %[[Z]])
-// CHECK: %[[ONE0:[0-9]+]] = "llvm.extractvalue"(%[[ONE]]) <{position = array<i64: 0>}>
+// CHECK: %[[ONE:[^ ,)]+]] = "nvvm.mma.sync"(%{{.*}}, %[[X0]], %[[X1]], %[[Z:[^ ,)]+]], %[[Z]], %[[Z]], %[[Z]])
+// CHECK: %[[ONE0:[^ ,)]+]] = "llvm.extractvalue"(%[[ONE]]) <{position = array<i64: 0>}>
 // CHECK: "nvgpu.ldmatrix"(%{{.+}}) <{numTiles = 4 : i32, transpose = true}>
-// CHECK: "nvvm.mma.sync"(%{{.*}}, %[[X2]], %[[X3]], %[[ONE0]], %{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}})
+// CHECK: "nvvm.mma.sync"(%{{.*}}, %[[X2]], %[[X3]], %[[ONE0]], %{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}})
 // CHECK: "nvgpu.ldmatrix"(%{{.+}}) <{numTiles = 2 : i32, transpose = false}>
 // CHECK: "nvgpu.ldmatrix"(%{{.+}}) <{numTiles = 4 : i32, transpose = true}>
 // CHECK: "nvvm.mma.sync"

@@ -1,6 +1,6 @@
 // Sizes that do not divide into blocks: what does not exist is neither read nor written.
 //
-// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | FileCheck %s
+// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | awk -f %S/Inputs/constants.awk | FileCheck %s
 // RUN: prism-opt %s --sgraph-to-gpu --gpu-to-ptx --split-input-file | sed -f %S/Inputs/ptx.sed | FileCheck %s --check-prefix=PTX
 
 // 13 rows in two blocks: 7 each, of which the last one's seventh does not exist. 7 rows of 8 chunks are work for 56 of 64 threads; the
@@ -8,35 +8,30 @@
 // of it, and the copy fills with zeros: of 16 bytes, 16 or 0 are read.
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "rows"}>
-// CHECK: %[[TID:[0-9]+]] = "arith.index_castui"
-// CHECK: %[[C8:[0-9]+]] = "arith.constant"() <{value = 8 : i32}>
-// CHECK: %[[ROW:[0-9]+]] = "arith.divui"(%[[TID]], %[[C8]])
-// CHECK: %[[C56:[0-9]+]] = "arith.constant"() <{value = 56 : i32}>
-// CHECK: %[[WORK:[0-9]+]] = "arith.cmpi"(%[[TID]], %[[C56]]) <{predicate = 6 : i64}>
-// CHECK: %[[C7:[0-9]+]] = "arith.constant"() <{value = 7 : i32}>
+// CHECK: %[[TID:[^ ,)]+]] = "arith.index_castui"
+// CHECK: %[[ROW:[^ ,)]+]] = "arith.divui"(%[[TID]], %c8)
+// CHECK: %[[WORK:[^ ,)]+]] = "arith.cmpi"(%[[TID]], %c56) <{predicate = 6 : i64}>
 // CHECK: "scf.if"(%[[WORK]])
-// CHECK: %[[B:[0-9]+]] = "gpu.block_id"() <{dimension = #gpu<dim x>}>
-// CHECK: %[[BLOCK:[0-9]+]] = "arith.index_castui"(%[[B]])
-// CHECK: %[[FIRST:[0-9]+]] = "arith.muli"(%[[BLOCK]], %[[C7]])
-// CHECK: %[[C13:[0-9]+]] = "arith.constant"() <{value = 13 : i32}>
-// CHECK: %[[LEFT:[0-9]+]] = "arith.subi"(%[[C13]], %[[FIRST]])
-// CHECK: %[[C0:[0-9]+]] = "arith.constant"() <{value = 0 : i32}>
-// CHECK: %[[SOME:[0-9]+]] = "arith.maxsi"(%[[LEFT]], %[[C0]])
-// CHECK: %[[ROWS:[0-9]+]] = "arith.minui"(%[[SOME]], %[[C7]])
-// CHECK: %[[EXISTS:[0-9]+]] = "arith.cmpi"(%[[ROW]], %[[ROWS]]) <{predicate = 6 : i64}>
-// CHECK: %[[FROM:[0-9]+]] = "arith.select"(%[[EXISTS]], %{{[0-9]+}}, %[[C0]])
-// CHECK: %[[SIZE:[0-9]+]] = "arith.select"(%[[EXISTS]], %{{[0-9]+}}, %[[C0]])
-// CHECK: %[[S:[0-9]+]] = "arith.index_castui"(%[[SIZE]])
-// CHECK: %[[F:[0-9]+]] = "arith.index_castui"(%[[FROM]])
-// CHECK: "nvgpu.device_async_copy"(%{{[0-9]+}}, %{{[0-9]+}}, %arg0, %[[F]], %[[S]]) <{bypassL1, dstElements = 8 : index,
+// CHECK: %[[B:[^ ,)]+]] = "gpu.block_id"() <{dimension = #gpu<dim x>}>
+// CHECK: %[[BLOCK:[^ ,)]+]] = "arith.index_castui"(%[[B]])
+// CHECK: %[[FIRST:[^ ,)]+]] = "arith.muli"(%[[BLOCK]], %c7)
+// CHECK: %[[LEFT:[^ ,)]+]] = "arith.subi"(%c13, %[[FIRST]])
+// CHECK: %[[SOME:[^ ,)]+]] = "arith.maxsi"(%[[LEFT]], %c0)
+// CHECK: %[[ROWS:[^ ,)]+]] = "arith.minui"(%[[SOME]], %c7)
+// CHECK: %[[EXISTS:[^ ,)]+]] = "arith.cmpi"(%[[ROW]], %[[ROWS]]) <{predicate = 6 : i64}>
+// CHECK: %[[FROM:[^ ,)]+]] = "arith.select"(%[[EXISTS]], %{{[^ ,)]+}}, %c0)
+// CHECK: %[[SIZE:[^ ,)]+]] = "arith.select"(%[[EXISTS]], %{{[^ ,)]+}}, %c0)
+// CHECK: %[[S:[^ ,)]+]] = "arith.index_castui"(%[[SIZE]])
+// CHECK: %[[F:[^ ,)]+]] = "arith.index_castui"(%[[FROM]])
+// CHECK: "nvgpu.device_async_copy"(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %arg0, %[[F]], %[[S]]) <{bypassL1, dstElements = 8 : index,
 // The store asks the same.
 // CHECK: "gpu.barrier"
 // CHECK: "scf.if"(%[[WORK]])
-// CHECK: %[[ROWS2:[0-9]+]] = "arith.minui"(%{{[0-9]+}}, %[[C7]])
-// CHECK: %[[EXISTS2:[0-9]+]] = "arith.cmpi"(%[[ROW]], %[[ROWS2]]) <{predicate = 6 : i64}>
+// CHECK: %[[ROWS2:[^ ,)]+]] = "arith.minui"(%{{[^ ,)]+}}, %c7)
+// CHECK: %[[EXISTS2:[^ ,)]+]] = "arith.cmpi"(%[[ROW]], %[[ROWS2]]) <{predicate = 6 : i64}>
 // CHECK: "scf.if"(%[[EXISTS2]])
 // CHECK-NOT: "scf.if"
-// CHECK: "vector.store"(%{{[0-9]+}}, %arg1,
+// CHECK: "vector.store"(%{{[^ ,)]+}}, %arg1,
 // CHECK: \22shared_bytes\22: 896,
 //
 // PTX-LABEL: .visible .entry rows(
@@ -62,20 +57,16 @@ sgraph.graph @rows implements @p(%X: tensor<13x64xf16>) attributes {verdict = #s
 // 32 half exists: 36 - 32 = 4 elements are read, the copy fills the other 4 with zeros, and all 8 of the one at 40.
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "half_chunk"}>
-// CHECK: %[[C6:[0-9]+]] = "arith.constant"() <{value = 6 : i32}>
-// CHECK: %[[C:[0-9]+]] = "arith.remui"(%{{[0-9]+}}, %[[C6]])
-// CHECK: %[[C8:[0-9]+]] = "arith.constant"() <{value = 8 : i32}>
-// CHECK: %[[COLUMN:[0-9]+]] = "arith.muli"(%[[C]], %[[C8]])
-// CHECK: %[[C36:[0-9]+]] = "arith.constant"() <{value = 36 : i32}>
-// CHECK: %[[EXISTS:[0-9]+]] = "arith.cmpi"(%[[COLUMN]], %[[C36]]) <{predicate = 6 : i64}>
-// CHECK: %[[C40:[0-9]+]] = "arith.constant"() <{value = 40 : i32}>
-// CHECK: "arith.muli"(%{{[0-9]+}}, %[[C40]])
-// CHECK: %[[LEFT:[0-9]+]] = "arith.subi"(%[[C36]], %[[COLUMN]])
-// CHECK: %[[SOME:[0-9]+]] = "arith.maxsi"(%[[LEFT]], %[[C0:[0-9]+]])
-// CHECK: %[[MOST:[0-9]+]] = "arith.minui"(%[[SOME]], %[[C8]])
-// CHECK: %[[SIZE:[0-9]+]] = "arith.select"(%[[EXISTS]], %[[MOST]], %[[C0]])
-// CHECK: %[[S:[0-9]+]] = "arith.index_castui"(%[[SIZE]])
-// CHECK: "nvgpu.device_async_copy"(%{{[0-9]+}}, %{{[0-9]+}}, %arg0, %{{[0-9]+}}, %[[S]]) <{bypassL1, dstElements = 8 : index,
+// CHECK: %[[C:[^ ,)]+]] = "arith.remui"(%{{[^ ,)]+}}, %c6)
+// CHECK: %[[COLUMN:[^ ,)]+]] = "arith.muli"(%[[C]], %c8)
+// CHECK: %[[EXISTS:[^ ,)]+]] = "arith.cmpi"(%[[COLUMN]], %c36) <{predicate = 6 : i64}>
+// CHECK: "arith.muli"(%{{[^ ,)]+}}, %c40)
+// CHECK: %[[LEFT:[^ ,)]+]] = "arith.subi"(%c36, %[[COLUMN]])
+// CHECK: %[[SOME:[^ ,)]+]] = "arith.maxsi"(%[[LEFT]], %[[C0:[^ ,)]+]])
+// CHECK: %[[MOST:[^ ,)]+]] = "arith.minui"(%[[SOME]], %c8)
+// CHECK: %[[SIZE:[^ ,)]+]] = "arith.select"(%[[EXISTS]], %[[MOST]], %[[C0]])
+// CHECK: %[[S:[^ ,)]+]] = "arith.index_castui"(%[[SIZE]])
+// CHECK: "nvgpu.device_async_copy"(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %arg0, %{{[^ ,)]+}}, %[[S]]) <{bypassL1, dstElements = 8 : index,
 sgraph.program @p(%X: tensor<16x36xf16> view arg 0, shape [16, 40], strides [40, 1], offset 0, %W: tensor<36x16xf16>) {
   %0 = sgraph.matmul %X, %W : (tensor<16x36xf16>, tensor<36x16xf16>) -> tensor<16x16xf16>
   sgraph.return %0 as "o" : tensor<16x16xf16>

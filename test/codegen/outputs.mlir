@@ -1,13 +1,13 @@
 // Kernels with several results, and results that other kernels read.
 //
-// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | FileCheck %s
+// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | awk -f %S/Inputs/constants.awk | FileCheck %s
 
 // One kernel stores two results, each in its own element type: exp(X) in f16 eight at a time, its row sums in f32.
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "outs"}>
 // CHECK: ^bb0(%[[X:[a-z0-9]+]]: memref<1024xf16>, %[[E:[a-z0-9]+]]: memref<1024xf16>, %[[S:[a-z0-9]+]]: memref<16xf32>):
-// CHECK: "vector.store"(%{{[0-9]+}}, %[[E]], %{{[0-9]+}}) <{alignment = 16 : i64}> : (vector<8xf16>
-// CHECK: %[[SUM:[0-9]+]] = "memref.load"({{.*}}) : (memref<32xf32, #gpu.address_space<workgroup>>, index) -> f32
+// CHECK: "vector.store"(%{{[^ ,)]+}}, %[[E]], %{{[^ ,)]+}}) <{alignment = 16 : i64}> : (vector<8xf16>
+// CHECK: %[[SUM:[^ ,)]+]] = "memref.load"({{.*}}) : (memref<32xf32, #gpu.address_space<workgroup>>, index) -> f32
 // CHECK: "memref.store"(%[[SUM]], %[[S]],
 // CHECK: sgraph.launch = "{\22kernels\22: [{\22entry\22: \22outs\22,
 // CHECK-SAME: {\22role\22: \22input\22, \22index\22: 0, \22name\22: \22X\22, \22dtype\22: \22f16\22, \22shape\22: [16, 64], \22strides\22: [64, 1], \22alignment\22: 16}
@@ -36,11 +36,11 @@ sgraph.graph @outs implements @p(%X: tensor<16x64xf16>) attributes {verdict = #s
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "both"}>
 // CHECK: ^bb0(%[[X:[a-z0-9]+]]: memref<1024xf16>, %[[E:[a-z0-9]+]]: memref<1024xf16>, %[[T:[a-z0-9]+]]: memref<1024xf16>):
-// CHECK: "vector.store"(%{{[0-9]+}}, %[[E]], %[[AT:[0-9]+]]) <{alignment = 16 : i64}> : (vector<8xf16>
-// CHECK: "vector.store"(%{{[0-9]+}}, %[[T]], %[[AT]]) <{alignment = 16 : i64}> : (vector<8xf16>
+// CHECK: "vector.store"(%{{[^ ,)]+}}, %[[E]], %[[AT:[^ ,)]+]]) <{alignment = 16 : i64}> : (vector<8xf16>
+// CHECK: "vector.store"(%{{[^ ,)]+}}, %[[T]], %[[AT]]) <{alignment = 16 : i64}> : (vector<8xf16>
 // CHECK: sym_name = "both_0"
 // CHECK: ^bb0(%[[T1:[a-z0-9]+]]: memref<1024xf16>, %[[S:[a-z0-9]+]]: memref<16xf16>):
-// CHECK: "nvgpu.device_async_copy"(%{{[0-9]+}}, %{{[0-9]+}}, %[[T1]],
+// CHECK: "nvgpu.device_async_copy"(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %[[T1]],
 // CHECK: sym_name = "both_1"
 // CHECK: \22workspace\22: [2048]}"
 sgraph.program @p(%X: tensor<16x64xf16>) {

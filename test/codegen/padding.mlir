@@ -1,7 +1,7 @@
 // Rows that allow no permutation of their chunks of 16 bytes. Of whole chunks, their number is made odd by padding, so that eight rows
 // lie in eight different columns of the 128-byte line; rows of other lengths follow each other.
 //
-// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | FileCheck %s
+// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | awk -f %S/Inputs/constants.awk | FileCheck %s
 // RUN: prism-opt %s --sgraph-to-gpu --gpu-to-ptx --split-input-file | sed -f %S/Inputs/ptx.sed | FileCheck %s --check-prefix=PTX
 
 // Rows of 48 f16 = 6 chunks get a seventh: 56 elements from row to row in shared memory, 48 in global memory. 16 rows of 112 bytes are
@@ -9,21 +9,17 @@
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "six"}>
 // CHECK-NOT: "arith.xori"
-// CHECK: %[[TID:[0-9]+]] = "arith.index_castui"
-// CHECK-DAG: %[[C6:[0-9]+]] = "arith.constant"() <{value = 6 : i32}>
-// CHECK-DAG: %[[C8:[0-9]+]] = "arith.constant"() <{value = 8 : i32}>
-// CHECK-DAG: %[[C48:[0-9]+]] = "arith.constant"() <{value = 48 : i32}>
-// CHECK-DAG: %[[C56:[0-9]+]] = "arith.constant"() <{value = 56 : i32}>
-// CHECK-DAG: %[[ROW:[0-9]+]] = "arith.divui"(%[[TID]], %[[C6]])
-// CHECK-DAG: %[[C:[0-9]+]] = "arith.remui"(%[[TID]], %[[C6]])
-// CHECK-DAG: %[[COLUMN:[0-9]+]] = "arith.muli"(%[[C]], %[[C8]])
-// CHECK-DAG: %[[GLOBAL:[0-9]+]] = "arith.muli"(%[[ROW]], %[[C48]])
-// CHECK-DAG: %[[FROM:[0-9]+]] = "arith.addi"(%[[GLOBAL]], %[[COLUMN]])
-// CHECK-DAG: %[[SHARED:[0-9]+]] = "arith.muli"(%[[ROW]], %[[C56]])
-// CHECK-DAG: %[[TO:[0-9]+]] = "arith.addi"(%[[SHARED]], %[[COLUMN]])
-// CHECK-DAG: %[[T:[0-9]+]] = "arith.index_castui"(%[[TO]])
-// CHECK-DAG: %[[F:[0-9]+]] = "arith.index_castui"(%[[FROM]])
-// CHECK: "nvgpu.device_async_copy"(%{{[0-9]+}}, %[[T]], %arg0, %[[F]]) <{bypassL1, dstElements = 8 : index,
+// CHECK: %[[TID:[^ ,)]+]] = "arith.index_castui"
+// CHECK-DAG: %[[ROW:[^ ,)]+]] = "arith.divui"(%[[TID]], %c6)
+// CHECK-DAG: %[[C:[^ ,)]+]] = "arith.remui"(%[[TID]], %c6)
+// CHECK-DAG: %[[COLUMN:[^ ,)]+]] = "arith.muli"(%[[C]], %c8)
+// CHECK-DAG: %[[GLOBAL:[^ ,)]+]] = "arith.muli"(%[[ROW]], %c48)
+// CHECK-DAG: %[[FROM:[^ ,)]+]] = "arith.addi"(%[[GLOBAL]], %[[COLUMN]])
+// CHECK-DAG: %[[SHARED:[^ ,)]+]] = "arith.muli"(%[[ROW]], %c56)
+// CHECK-DAG: %[[TO:[^ ,)]+]] = "arith.addi"(%[[SHARED]], %[[COLUMN]])
+// CHECK-DAG: %[[T:[^ ,)]+]] = "arith.index_castui"(%[[TO]])
+// CHECK-DAG: %[[F:[^ ,)]+]] = "arith.index_castui"(%[[FROM]])
+// CHECK: "nvgpu.device_async_copy"(%{{[^ ,)]+}}, %[[T]], %arg0, %[[F]]) <{bypassL1, dstElements = 8 : index,
 // CHECK-NOT: "arith.xori"
 // CHECK: \22shared_bytes\22: 1792,
 //
@@ -51,14 +47,12 @@ sgraph.graph @six implements @p(%X: tensor<16x48xf16>) attributes {verdict = #sg
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "three"}>
 // CHECK-NOT: "arith.xori"
-// CHECK: %[[TID:[0-9]+]] = "arith.index_castui"
-// CHECK-DAG: %[[C3:[0-9]+]] = "arith.constant"() <{value = 3 : i32}>
-// CHECK-DAG: %[[C24:[0-9]+]] = "arith.constant"() <{value = 24 : i32}>
-// CHECK-DAG: %[[ROW:[0-9]+]] = "arith.divui"(%[[TID]], %[[C3]])
-// CHECK-DAG: %[[LINE:[0-9]+]] = "arith.muli"(%[[ROW]], %[[C24]])
-// CHECK-DAG: %[[AT:[0-9]+]] = "arith.addi"(%[[LINE]], %{{[0-9]+}})
-// CHECK-DAG: %[[A:[0-9]+]] = "arith.index_castui"(%[[AT]])
-// CHECK: "nvgpu.device_async_copy"(%{{[0-9]+}}, %[[A]], %arg0, %[[A]]) <{bypassL1, dstElements = 8 : index,
+// CHECK: %[[TID:[^ ,)]+]] = "arith.index_castui"
+// CHECK-DAG: %[[ROW:[^ ,)]+]] = "arith.divui"(%[[TID]], %c3)
+// CHECK-DAG: %[[LINE:[^ ,)]+]] = "arith.muli"(%[[ROW]], %c24)
+// CHECK-DAG: %[[AT:[^ ,)]+]] = "arith.addi"(%[[LINE]], %{{[^ ,)]+}})
+// CHECK-DAG: %[[A:[^ ,)]+]] = "arith.index_castui"(%[[AT]])
+// CHECK: "nvgpu.device_async_copy"(%{{[^ ,)]+}}, %[[A]], %arg0, %[[A]]) <{bypassL1, dstElements = 8 : index,
 // CHECK: \22shared_bytes\22: 3072,
 sgraph.program @p(%X: tensor<64x24xf16>) {
   %0 = sgraph.unary %X "exp(x)" : tensor<64x24xf16> -> tensor<64x24xf16>
@@ -79,14 +73,12 @@ sgraph.graph @three implements @p(%X: tensor<64x24xf16>) attributes {verdict = #
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "forty_bytes"}>
 // CHECK-NOT: "arith.xori"
-// CHECK: %[[TID:[0-9]+]] = "arith.index_castui"
-// CHECK-DAG: %[[C5:[0-9]+]] = "arith.constant"() <{value = 5 : i32}>
-// CHECK-DAG: %[[C20:[0-9]+]] = "arith.constant"() <{value = 20 : i32}>
-// CHECK-DAG: %[[ROW:[0-9]+]] = "arith.divui"(%[[TID]], %[[C5]])
-// CHECK-DAG: %[[LINE:[0-9]+]] = "arith.muli"(%[[ROW]], %[[C20]])
-// CHECK-DAG: %[[AT:[0-9]+]] = "arith.addi"(%[[LINE]], %{{[0-9]+}})
-// CHECK-DAG: %[[A:[0-9]+]] = "arith.index_castui"(%[[AT]])
-// CHECK: "nvgpu.device_async_copy"(%{{[0-9]+}}, %[[A]], %arg0, %[[A]]) <{dstElements = 4 : index,
+// CHECK: %[[TID:[^ ,)]+]] = "arith.index_castui"
+// CHECK-DAG: %[[ROW:[^ ,)]+]] = "arith.divui"(%[[TID]], %c5)
+// CHECK-DAG: %[[LINE:[^ ,)]+]] = "arith.muli"(%[[ROW]], %c20)
+// CHECK-DAG: %[[AT:[^ ,)]+]] = "arith.addi"(%[[LINE]], %{{[^ ,)]+}})
+// CHECK-DAG: %[[A:[^ ,)]+]] = "arith.index_castui"(%[[AT]])
+// CHECK: "nvgpu.device_async_copy"(%{{[^ ,)]+}}, %[[A]], %arg0, %[[A]]) <{dstElements = 4 : index,
 // CHECK: \22shared_bytes\22: 1280,
 sgraph.program @p(%X: tensor<32x20xf16>) {
   %0 = sgraph.unary %X "exp(x)" : tensor<32x20xf16> -> tensor<32x20xf16>

@@ -2,7 +2,7 @@
 // copy an iteration. With S stages, iterations 0 .. S-2 are requested before the loop; iteration i waits until at most S-2 groups are
 // in flight, and requests iteration i+S-1.
 //
-// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | FileCheck %s
+// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | awk -f %S/Inputs/constants.awk | FileCheck %s
 // RUN: prism-opt %s --sgraph-to-gpu --gpu-to-ptx --split-input-file | sed -f %S/Inputs/ptx.sed | FileCheck %s --check-prefix=PTX
 
 // Three stages: iterations 0 and 1 are requested before the loop, a group each; one group may be in flight; iteration i requests i+2
@@ -18,14 +18,11 @@
 // CHECK-NEXT: ^bb0(%[[I:.+]]: i32
 // CHECK-NEXT: "nvvm.cp.async.wait.group"() <{n = 1 : i32}>
 // CHECK-NEXT: "gpu.barrier"
-// CHECK-NEXT: %[[TWO:.+]] = "arith.constant"() <{value = 2 : i32}>
-// CHECK-NEXT: %[[NEXT:.+]] = "arith.addi"(%[[I]], %[[TWO]])
+// CHECK-NEXT: %[[NEXT:.+]] = "arith.addi"(%[[I]], %c2)
 // CHECK-NEXT: %[[LEFT:.+]] = "arith.cmpi"(%[[NEXT]], %[[COUNT]]) <{predicate = 6 : i64}>
 // CHECK-NEXT: "scf.if"(%[[LEFT]])
-// CHECK: %[[THREE:.+]] = "arith.constant"() <{value = 3 : i32}>
-// CHECK: %[[SLOT:.+]] = "arith.remui"(%[[NEXT]], %[[THREE]])
-// CHECK: %[[BYTES:.+]] = "arith.constant"() <{value = 2048 : i32}>
-// CHECK: "arith.muli"(%[[SLOT]], %[[BYTES]])
+// CHECK: %[[SLOT:.+]] = "arith.remui"(%[[NEXT]], %c3)
+// CHECK: "arith.muli"(%[[SLOT]], %c2048)
 // CHECK: "nvgpu.device_async_copy"
 // CHECK: })
 // CHECK-NEXT: "nvvm.cp.async.commit.group"

@@ -2,7 +2,7 @@
 // copy an iteration. With S stages, iterations 0 .. S-2 are requested before the loop; iteration i waits until at most S-2 groups are
 // in flight, and requests iteration i+S-1.
 //
-// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | FileCheck %s
+// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | awk -f %S/Inputs/constants.awk | FileCheck %s
 
 // One stage: nothing is requested before the loop. A barrier frees the only copy, its tile is requested and waited for.
 //
@@ -48,12 +48,11 @@ sgraph.graph @one implements @p(%X: tensor<16x256xf16>) attributes {verdict = #s
 // CHECK: "nvvm.cp.async.commit.group"
 // CHECK-NOT: "nvvm.cp.async
 // CHECK-NOT: "nvgpu.device_async_copy"
-// CHECK: %[[ONE:.+]] = "arith.constant"() <{value = 1 : i32}>
-// CHECK: "scf.for"(%{{[a-z0-9]+}}, %[[COUNT:[a-z0-9]+]], %[[ONE]],
+// CHECK: "scf.for"(%{{[a-z0-9]+}}, %[[COUNT:[a-z0-9]+]], %c1,
 // CHECK-NEXT: ^bb0(%[[I:.+]]: i32
 // CHECK-NEXT: "nvvm.cp.async.wait.group"() <{n = 0 : i32}>
 // CHECK-NEXT: "gpu.barrier"
-// CHECK-NEXT: %[[NEXT:.+]] = "arith.addi"(%[[I]], %[[ONE]])
+// CHECK-NEXT: %[[NEXT:.+]] = "arith.addi"(%[[I]], %c1)
 // CHECK-NEXT: %[[LEFT:.+]] = "arith.cmpi"(%[[NEXT]], %[[COUNT]]) <{predicate = 6 : i64}>
 // CHECK-NEXT: "scf.if"(%[[LEFT]])
 // CHECK: "nvgpu.device_async_copy"

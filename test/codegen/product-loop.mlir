@@ -1,41 +1,36 @@
 // A long product: steps of 16 along k, eight of them a turn of a loop. Chunks are permuted within eight chunks = 64 elements = 4 steps,
 // so that every turn reads at the addresses of the first, all of them the same number of bytes further.
 //
-// RUN: prism-opt %s --sgraph-to-gpu | FileCheck %s
+// RUN: prism-opt %s --sgraph-to-gpu | awk -f %S/Inputs/constants.awk | FileCheck %s
 // RUN: prism-opt %s --sgraph-to-gpu --gpu-to-ptx | sed -f %S/Inputs/ptx.sed | FileCheck %s --check-prefix=PTX
 
 // k = 576 is 36 steps: 4 turns of 8 and 4 more. A turn goes 128 elements on: 256 bytes in a row of X, 128 rows of 8 f16 = 2048 bytes in
 // W, which lies after X at 16 * 576 * 2 = 18432. One warp with one tile of columns: W is read for two steps at once, 4 times a turn.
 //
 // CHECK: "nvvm.cp.async.wait.group"
-// CHECK: %[[FOUR:[0-9]+]] = "arith.constant"() <{value = 4 : i32}>
-// CHECK: "scf.for"(%{{[0-9]+}}, %[[FOUR]], %{{[0-9]+}}, %[[Z:[0-9]+]], %[[Z]], %[[Z]], %[[Z]])
+// CHECK: "scf.for"(%{{[^ ,)]+}}, %c4, %{{[^ ,)]+}}, %[[Z:[^ ,)]+]], %[[Z]], %[[Z]], %[[Z]])
 // CHECK-NEXT: ^bb0(%[[TURN:[a-z0-9]+]]: i32,
-// CHECK: %[[WB:[0-9]+]] = "arith.constant"() <{value = 2048 : i32}>
-// CHECK: %[[WT:[0-9]+]] = "arith.muli"(%[[TURN]], %[[WB]])
-// CHECK: %[[WI:[0-9]+]] = "arith.index_castui"(%[[WT]])
-// CHECK: %[[BASE:[0-9]+]] = "arith.constant"() <{value = 18432 : index}>
-// CHECK: %[[WS:[0-9]+]] = "arith.addi"(%[[WI]], %[[BASE]])
-// CHECK: %[[W:[0-9]+]] = "memref.view"(%{{[0-9]+}}, %[[WS]])
-// CHECK: "nvgpu.ldmatrix"(%[[W]], %{{[0-9]+}}) <{numTiles = 4 : i32, transpose = true}>
-// CHECK: %[[XB:[0-9]+]] = "arith.constant"() <{value = 256 : i32}>
-// CHECK: %[[XT:[0-9]+]] = "arith.muli"(%[[TURN]], %[[XB]])
-// CHECK: %[[XI:[0-9]+]] = "arith.index_castui"(%[[XT]])
-// CHECK: %[[X:[0-9]+]] = "memref.view"(%{{[0-9]+}}, %[[XI]])
-// CHECK: "nvgpu.ldmatrix"(%[[X]], %[[FIRST:[0-9]+]]) <{numTiles = 4 : i32, transpose = false}>
+// CHECK: %[[WT:[^ ,)]+]] = "arith.muli"(%[[TURN]], %c2048)
+// CHECK: %[[WI:[^ ,)]+]] = "arith.index_castui"(%[[WT]])
+// CHECK: %[[WS:[^ ,)]+]] = "arith.addi"(%[[WI]], %c18432)
+// CHECK: %[[W:[^ ,)]+]] = "memref.view"(%{{[^ ,)]+}}, %[[WS]])
+// CHECK: "nvgpu.ldmatrix"(%[[W]], %{{[^ ,)]+}}) <{numTiles = 4 : i32, transpose = true}>
+// CHECK: %[[XT:[^ ,)]+]] = "arith.muli"(%[[TURN]], %c256)
+// CHECK: %[[XI:[^ ,)]+]] = "arith.index_castui"(%[[XT]])
+// CHECK: %[[X:[^ ,)]+]] = "memref.view"(%{{[^ ,)]+}}, %[[XI]])
+// CHECK: "nvgpu.ldmatrix"(%[[X]], %[[FIRST:[^ ,)]+]]) <{numTiles = 4 : i32, transpose = false}>
 // CHECK: "nvvm.mma.sync"
 // CHECK: "nvvm.mma.sync"
-// CHECK: "nvgpu.ldmatrix"(%[[W]], %{{[0-9]+}}) <{numTiles = 4 : i32, transpose = true}>
+// CHECK: "nvgpu.ldmatrix"(%[[W]], %{{[^ ,)]+}}) <{numTiles = 4 : i32, transpose = true}>
 // CHECK: "nvvm.mma.sync"
 // CHECK: "nvvm.mma.sync"
-// CHECK: "nvgpu.ldmatrix"(%[[W]], %{{[0-9]+}}) <{numTiles = 4 : i32, transpose = true}>
+// CHECK: "nvgpu.ldmatrix"(%[[W]], %{{[^ ,)]+}}) <{numTiles = 4 : i32, transpose = true}>
 // The fifth step has the first one's permutation: 64 elements further.
-// CHECK: %[[ON:[0-9]+]] = "arith.constant"() <{value = 64 : index}>
-// CHECK: %[[FIFTH:[0-9]+]] = "arith.addi"(%[[FIRST]], %[[ON]])
+// CHECK: %[[FIFTH:[^ ,)]+]] = "arith.addi"(%[[FIRST]], %c64)
 // CHECK: "nvgpu.ldmatrix"(%[[X]], %[[FIFTH]]) <{numTiles = 4 : i32, transpose = false}>
 // CHECK: "nvvm.mma.sync"
 // CHECK: "nvvm.mma.sync"
-// CHECK: "nvgpu.ldmatrix"(%[[W]], %{{[0-9]+}}) <{numTiles = 4 : i32, transpose = true}>
+// CHECK: "nvgpu.ldmatrix"(%[[W]], %{{[^ ,)]+}}) <{numTiles = 4 : i32, transpose = true}>
 // CHECK: "nvvm.mma.sync"
 // CHECK: "nvvm.mma.sync"
 // CHECK-NOT: "nvvm.mma.sync"

@@ -1,30 +1,28 @@
 // Every warp needs the results of all warps: they meet in shared memory, with one barrier between the last result and the first read.
 //
-// RUN: prism-opt %s --sgraph-to-gpu | FileCheck %s
+// RUN: prism-opt %s --sgraph-to-gpu | awk -f %S/Inputs/constants.awk | FileCheck %s
 // RUN: prism-opt %s --sgraph-to-gpu --gpu-to-ptx | sed -f %S/Inputs/ptx.sed | FileCheck %s --check-prefix=PTX
 
 // X / rowsum(X) of 8x64 by 4 warps. Warp w sums rows w and w + 4; then 64 chunks of 8 elements go to the first 64 threads, so that warp 0
 // stores rows 0 to 3. X is read to the end too: its 1024 bytes and the sums, 8 f32 in a line of 128 bytes, lie one after
 // the other.
 //
-// CHECK: %[[TID:[0-9]+]] = "arith.index_castui"
-// CHECK: %[[C64:[0-9]+]] = "arith.constant"() <{value = 64 : i32}>
-// CHECK: %[[WORK:[0-9]+]] = "arith.cmpi"(%[[TID]], %[[C64]]) <{predicate = 6 : i64}>
+// CHECK: %[[TID:[^ ,)]+]] = "arith.index_castui"
+// CHECK: %[[WORK:[^ ,)]+]] = "arith.cmpi"(%[[TID]], %c64) <{predicate = 6 : i64}>
 // CHECK: "nvvm.cp.async.wait.group"
 // CHECK-NEXT: "gpu.barrier"
 // CHECK-NOT: "gpu.barrier"
 // CHECK-COUNT-10: "gpu.shuffle"
 // CHECK-NOT: "gpu.shuffle"
 // CHECK-NOT: "gpu.barrier"
-// CHECK: "memref.store"(%{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}}) : (f32, memref<32xf32, #gpu.address_space<workgroup>>, index)
+// CHECK: "memref.store"(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}}) : (f32, memref<32xf32, #gpu.address_space<workgroup>>, index)
 // CHECK: "gpu.barrier"
 // CHECK-NOT: "gpu.barrier"
 // CHECK: "scf.if"(%[[WORK]])
-// CHECK: %[[I1024:[0-9]+]] = "arith.constant"() <{value = 1024 : index}>
-// CHECK: %[[S:[0-9]+]] = "memref.view"(%{{[0-9]+}}, %[[I1024]]) : {{.*}} -> memref<32xf32,
-// CHECK: %[[SUM:[0-9]+]] = "memref.load"(%[[S]],
-// CHECK: "llvm.call_intrinsic"(%{{[0-9]+}}, %[[SUM]]) <{{.*}}intrin = "llvm.nvvm.div.full"
-// CHECK: "vector.store"(%{{[0-9]+}}, %arg1, %{{[0-9]+}}) <{alignment = 16 : i64}> : (vector<8xf16>
+// CHECK: %[[S:[^ ,)]+]] = "memref.view"(%{{[^ ,)]+}}, %c1024) : {{.*}} -> memref<32xf32,
+// CHECK: %[[SUM:[^ ,)]+]] = "memref.load"(%[[S]],
+// CHECK: "llvm.call_intrinsic"(%{{[^ ,)]+}}, %[[SUM]]) <{{.*}}intrin = "llvm.nvvm.div.full"
+// CHECK: "vector.store"(%{{[^ ,)]+}}, %arg1, %{{[^ ,)]+}}) <{alignment = 16 : i64}> : (vector<8xf16>
 // CHECK-NOT: "gpu.barrier"
 // CHECK: \22shared_bytes\22: 1152,
 //

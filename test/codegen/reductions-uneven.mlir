@@ -1,36 +1,31 @@
 // Reductions where rows or warps do not come out even: neutral elements, and warps without a row.
 //
-// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | FileCheck %s
+// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | awk -f %S/Inputs/constants.awk | FileCheck %s
 
 // Rows of 100 in three iterations are tiles of 48, 48 and 4: unequal parts are rounded up to multiples of 16. A lane looks at columns l and
 // l + 32; what does not exist, in the tile (48 columns) or in the tensor (min(100 - 48i, 48) of them), counts as -inf for a maximum.
 // A column past the tile is not read: the last one is read instead.
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "ragged"}>
-// CHECK-DAG: %[[C48:[0-9]+]] = "arith.constant"() <{value = 48 : i32}>
-// CHECK-DAG: %[[C32:[0-9]+]] = "arith.constant"() <{value = 32 : i32}>
-// CHECK-DAG: %[[NONE:[0-9]+]] = "arith.constant"() <{value = 0x{{ff|FF}}800000 : f32}>
-// CHECK: "scf.for"(%[[C0:[0-9]+]], %{{[0-9]+}}, %{{[0-9]+}}, %[[NONE]])
+// CHECK: "scf.for"(%[[C0:[^ ,)]+]], %{{[^ ,)]+}}, %{{[^ ,)]+}}, %c0x{{ff|FF}}800000)
 // CHECK-NEXT: ^bb0(%[[I:[a-z0-9]+]]: i32, %[[HELD:[a-z0-9]+]]: f32):
 // CHECK: "nvvm.cp.async.commit.group"
-// CHECK: %[[ONE:[0-9]+]] = "arith.extf"
-// CHECK: %[[START:[0-9]+]] = "arith.muli"(%[[I]], %[[C48]])
-// CHECK: %[[C100:[0-9]+]] = "arith.constant"() <{value = 100 : i32}>
-// CHECK: %[[LEFT:[0-9]+]] = "arith.subi"(%[[C100]], %[[START]])
-// CHECK: %[[SOME:[0-9]+]] = "arith.maxsi"(%[[LEFT]], %[[C0]])
-// CHECK: %[[COLUMNS:[0-9]+]] = "arith.minui"(%[[SOME]], %[[C48]])
-// CHECK: %[[THERE:[0-9]+]] = "arith.cmpi"(%[[LANE:[0-9]+]], %[[COLUMNS]]) <{predicate = 6 : i64}>
-// CHECK: %[[V:[0-9]+]] = "arith.select"(%[[THERE]], %[[ONE]], %[[NONE]])
-// CHECK: %[[M:[0-9]+]] = "arith.maximumf"(%[[HELD]], %[[V]])
-// CHECK: %[[SECOND:[0-9]+]] = "arith.addi"(%[[LANE]], %[[C32]])
-// CHECK: %[[C47:[0-9]+]] = "arith.constant"() <{value = 47 : i32}>
-// CHECK: %[[READ:[0-9]+]] = "arith.minui"(%[[SECOND]], %[[C47]])
-// CHECK: %[[TWO:[0-9]+]] = "arith.extf"
-// CHECK: %[[TILE:[0-9]+]] = "arith.cmpi"(%[[SECOND]], %[[C48]]) <{predicate = 6 : i64}>
-// CHECK: %[[TENSOR:[0-9]+]] = "arith.cmpi"(%[[READ]], %[[COLUMNS]]) <{predicate = 6 : i64}>
-// CHECK: %[[BOTH:[0-9]+]] = "arith.andi"(%[[TILE]], %[[TENSOR]])
-// CHECK: %[[W:[0-9]+]] = "arith.select"(%[[BOTH]], %[[TWO]], %[[NONE]])
-// CHECK: %[[N:[0-9]+]] = "arith.maximumf"(%[[M]], %[[W]])
+// CHECK: %[[ONE:[^ ,)]+]] = "arith.extf"
+// CHECK: %[[START:[^ ,)]+]] = "arith.muli"(%[[I]], %c48)
+// CHECK: %[[LEFT:[^ ,)]+]] = "arith.subi"(%c100, %[[START]])
+// CHECK: %[[SOME:[^ ,)]+]] = "arith.maxsi"(%[[LEFT]], %[[C0]])
+// CHECK: %[[COLUMNS:[^ ,)]+]] = "arith.minui"(%[[SOME]], %c48)
+// CHECK: %[[THERE:[^ ,)]+]] = "arith.cmpi"(%[[LANE:[^ ,)]+]], %[[COLUMNS]]) <{predicate = 6 : i64}>
+// CHECK: %[[V:[^ ,)]+]] = "arith.select"(%[[THERE]], %[[ONE]], %c0x{{ff|FF}}800000)
+// CHECK: %[[M:[^ ,)]+]] = "arith.maximumf"(%[[HELD]], %[[V]])
+// CHECK: %[[SECOND:[^ ,)]+]] = "arith.addi"(%[[LANE]], %c32)
+// CHECK: %[[READ:[^ ,)]+]] = "arith.minui"(%[[SECOND]], %c47)
+// CHECK: %[[TWO:[^ ,)]+]] = "arith.extf"
+// CHECK: %[[TILE:[^ ,)]+]] = "arith.cmpi"(%[[SECOND]], %c48) <{predicate = 6 : i64}>
+// CHECK: %[[TENSOR:[^ ,)]+]] = "arith.cmpi"(%[[READ]], %[[COLUMNS]]) <{predicate = 6 : i64}>
+// CHECK: %[[BOTH:[^ ,)]+]] = "arith.andi"(%[[TILE]], %[[TENSOR]])
+// CHECK: %[[W:[^ ,)]+]] = "arith.select"(%[[BOTH]], %[[TWO]], %c0x{{ff|FF}}800000)
+// CHECK: %[[N:[^ ,)]+]] = "arith.maximumf"(%[[M]], %[[W]])
 // CHECK: "scf.yield"(%[[N]])
 sgraph.program @p(%X: tensor<4x100xf16>) {
   %0 = sgraph.reduce_max %X dim 1 : tensor<4x100xf16> -> tensor<4x1xf16>
@@ -51,11 +46,10 @@ sgraph.graph @ragged implements @p(%X: tensor<4x100xf16>) attributes {verdict = 
 // The same for a sum: zero counts for what does not exist.
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "ragged_sum"}>
-// CHECK: %[[ZERO:[0-9]+]] = "arith.constant"() <{value = 0.000000e+00 : f32}>
-// CHECK: "scf.for"(%{{[0-9]+}}, %{{[0-9]+}}, %{{[0-9]+}}, %[[ZERO]])
-// CHECK: "arith.select"(%{{[0-9]+}}, %{{[0-9]+}}, %[[ZERO]]) : (i1, f32, f32)
+// CHECK: "scf.for"(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %{{[^ ,)]+}}, %c0.000000e+00)
+// CHECK: "arith.select"(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %c0.000000e+00) : (i1, f32, f32)
 // CHECK: "arith.addf"
-// CHECK: "arith.select"(%{{[0-9]+}}, %{{[0-9]+}}, %[[ZERO]]) : (i1, f32, f32)
+// CHECK: "arith.select"(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %c0.000000e+00) : (i1, f32, f32)
 // CHECK: "arith.addf"
 // CHECK: "scf.yield"
 sgraph.program @p(%X: tensor<4x100xf16>) {
@@ -77,20 +71,17 @@ sgraph.graph @ragged_sum implements @p(%X: tensor<4x100xf16>) attributes {verdic
 // 3 rows and 4 warps: the last warp reduces row 2 once more, so that all lanes take part in all shuffles, and does not store it.
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "few"}>
-// CHECK: %[[C32:[0-9]+]] = "arith.constant"() <{value = 32 : i32}>
-// CHECK: %[[WARP:[0-9]+]] = "arith.divui"(%{{[0-9]+}}, %[[C32]])
-// CHECK: %[[C3:[0-9]+]] = "arith.constant"() <{value = 3 : i32}>
+// CHECK: %[[WARP:[^ ,)]+]] = "arith.divui"(%{{[^ ,)]+}}, %c32)
 // CHECK: "nvvm.cp.async.wait.group"
-// CHECK-DAG: %[[C2:[0-9]+]] = "arith.constant"() <{value = 2 : i32}>
-// CHECK-DAG: %[[ROW:[0-9]+]] = "arith.minui"(%[[WARP]], %[[C2]])
-// CHECK-DAG: %[[EXISTS:[0-9]+]] = "arith.cmpi"(%[[WARP]], %[[C3]]) <{predicate = 6 : i64}>
+// CHECK-DAG: %[[ROW:[^ ,)]+]] = "arith.minui"(%[[WARP]], %c2)
+// CHECK-DAG: %[[EXISTS:[^ ,)]+]] = "arith.cmpi"(%[[WARP]], %c3) <{predicate = 6 : i64}>
 // CHECK-COUNT-5: "gpu.shuffle"
 // CHECK-NOT: "gpu.shuffle"
-// CHECK: %[[LANE0:[0-9]+]] = "arith.cmpi"(%{{[0-9]+}}, %{{[0-9]+}}) <{predicate = 0 : i64}>
-// CHECK: %[[STORES:[0-9]+]] = "arith.andi"(%[[LANE0]], %[[EXISTS]])
+// CHECK: %[[LANE0:[^ ,)]+]] = "arith.cmpi"(%{{[^ ,)]+}}, %{{[^ ,)]+}}) <{predicate = 0 : i64}>
+// CHECK: %[[STORES:[^ ,)]+]] = "arith.andi"(%[[LANE0]], %[[EXISTS]])
 // CHECK: "scf.if"(%[[STORES]])
-// CHECK: %[[AT:[0-9]+]] = "arith.index_castui"(%[[ROW]])
-// CHECK: "memref.store"(%{{[0-9]+}}, %{{[0-9]+}}, %[[AT]])
+// CHECK: %[[AT:[^ ,)]+]] = "arith.index_castui"(%[[ROW]])
+// CHECK: "memref.store"(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %[[AT]])
 // CHECK-NOT: "gpu.shuffle"
 sgraph.program @p(%X: tensor<3x64xf16>) {
   %0 = sgraph.sum %X dim 1 : tensor<3x64xf16> -> tensor<3x1xf16>

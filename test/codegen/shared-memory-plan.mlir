@@ -1,6 +1,6 @@
 // Where buffers lie in shared memory. All of it is dynamic: a launch asks for the bytes of the fullest phase.
 //
-// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | FileCheck %s
+// RUN: prism-opt %s --sgraph-to-gpu --split-input-file | awk -f %S/Inputs/constants.awk | FileCheck %s
 // RUN: prism-opt %s --sgraph-to-gpu --gpu-to-ptx --split-input-file | sed -f %S/Inputs/ptx.sed | FileCheck %s --check-prefix=PTX
 
 // Three stages: a tile of X is 16x32 f16 = 1024 bytes, one of W is 32x32 f16 = 2048 bytes. Copies of X lie at 0, 1024, 2048; those
@@ -9,21 +9,17 @@
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "stages"}>
 // CHECK: "memref.global"() <{alignment = 128 : i64, sym_name = "dynamic_shared", type = memref<0xi8, #gpu.address_space<workgroup>>}>
-// CHECK-DAG: %[[A0:.+]] = "arith.constant"() <{value = 0 : index}>
-// CHECK-DAG: %[[A1:.+]] = "arith.constant"() <{value = 1024 : index}>
-// CHECK-DAG: %[[B0:.+]] = "arith.constant"() <{value = 3072 : index}>
-// CHECK-DAG: %[[B1:.+]] = "arith.constant"() <{value = 5120 : index}>
-// CHECK-DAG: %[[X0:.+]] = "memref.view"(%[[S:.+]], %[[A0]]) : {{.*}} -> memref<512xf16,
+// CHECK-DAG: %[[X0:.+]] = "memref.view"(%[[S:.+]], %c0) : {{.*}} -> memref<512xf16,
 // CHECK-DAG: "nvgpu.device_async_copy"(%[[X0]],
-// CHECK-DAG: %[[W0:.+]] = "memref.view"(%[[S]], %[[B0]]) : {{.*}} -> memref<1024xf16,
+// CHECK-DAG: %[[W0:.+]] = "memref.view"(%[[S]], %c3072) : {{.*}} -> memref<1024xf16,
 // CHECK-DAG: "nvgpu.device_async_copy"(%[[W0]],
-// CHECK-DAG: %[[X1:.+]] = "memref.view"(%[[S]], %[[A1]]) : {{.*}} -> memref<512xf16,
+// CHECK-DAG: %[[X1:.+]] = "memref.view"(%[[S]], %c1024) : {{.*}} -> memref<512xf16,
 // CHECK-DAG: "nvgpu.device_async_copy"(%[[X1]],
-// CHECK-DAG: %[[W1:.+]] = "memref.view"(%[[S]], %[[B1]]) : {{.*}} -> memref<1024xf16,
+// CHECK-DAG: %[[W1:.+]] = "memref.view"(%[[S]], %c5120) : {{.*}} -> memref<1024xf16,
 // CHECK-DAG: "nvgpu.device_async_copy"(%[[W1]],
 // CHECK: "scf.for"
 // CHECK: "scf.yield"(%{{.*}}) : (f32
-// CHECK: %[[R:.+]] = "memref.view"(%[[S]], %[[A0]]) : {{.*}} -> memref<512xf32,
+// CHECK: %[[R:.+]] = "memref.view"(%[[S]], %c0) : {{.*}} -> memref<512xf32,
 // CHECK: "vector.store"(%{{.+}}, %[[R]],
 // CHECK: \22shared_bytes\22: 9216,
 //
@@ -59,20 +55,17 @@ sgraph.graph @stages implements @p(%X: tensor<16x128xf16>, %W: tensor<128x64xf16
 // 16x64 f16 = 2048 bytes. Alive after the loop only, where Y was, at 128: the sums of Y. Fullest before the loop: 4224 + 2048 = 6272.
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "phases"}>
-// CHECK-DAG: %[[C0:.+]] = "arith.constant"() <{value = 0 : index}>
-// CHECK-DAG: %[[C128:.+]] = "arith.constant"() <{value = 128 : index}>
-// CHECK-DAG: %[[C4224:.+]] = "arith.constant"() <{value = 4224 : index}>
-// CHECK-DAG: %[[X:.+]] = "memref.view"(%[[S:.+]], %[[C4224]]) : {{.*}} -> memref<1024xf16,
+// CHECK-DAG: %[[X:.+]] = "memref.view"(%[[S:.+]], %c4224) : {{.*}} -> memref<1024xf16,
 // CHECK-DAG: "nvgpu.device_async_copy"(%[[X]], %{{.+}}, %arg0,
-// CHECK-DAG: %[[Y:.+]] = "memref.view"(%[[S]], %[[C128]]) : {{.*}} -> memref<1024xf16,
+// CHECK-DAG: %[[Y:.+]] = "memref.view"(%[[S]], %c128) : {{.*}} -> memref<1024xf16,
 // CHECK-DAG: "nvgpu.device_async_copy"(%[[Y]], %{{.+}}, %arg1,
-// CHECK-DAG: %[[SX:.+]] = "memref.view"(%[[S]], %[[C0]]) : {{.*}} -> memref<32xf32,
+// CHECK-DAG: %[[SX:.+]] = "memref.view"(%[[S]], %c0) : {{.*}} -> memref<32xf32,
 // CHECK-DAG: "memref.store"(%{{.+}}, %[[SX]],
 // CHECK: "scf.for"
 // CHECK: "scf.yield"(%{{.*}}) : (f32
 // CHECK-NEXT: })
 // CHECK-NEXT: "gpu.barrier"
-// CHECK: %[[SY:.+]] = "memref.view"(%[[S]], %[[C128]]) : {{.*}} -> memref<32xf32,
+// CHECK: %[[SY:.+]] = "memref.view"(%[[S]], %c128) : {{.*}} -> memref<32xf32,
 // CHECK: "memref.store"(%{{.+}}, %[[SY]],
 // CHECK: \22shared_bytes\22: 6272,
 sgraph.program @p(%X: tensor<16x64xf16>, %Y: tensor<16x256xf16>) {
@@ -101,8 +94,7 @@ sgraph.graph @phases implements @p(%X: tensor<16x64xf16>, %Y: tensor<16x256xf16>
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "computed"}>
 // CHECK: "scf.for"
-// CHECK: %[[C:.+]] = "arith.constant"() <{value = 12288 : index}>
-// CHECK-NEXT: %[[E:.+]] = "memref.view"(%{{.+}}, %[[C]]) : {{.*}} -> memref<1024xf16,
+// CHECK: %[[E:.+]] = "memref.view"(%{{.+}}, %c12288) : {{.*}} -> memref<1024xf16,
 // CHECK: "vector.store"(%{{.+}}, %[[E]],
 // CHECK: "gpu.barrier"
 // CHECK: "nvgpu.ldmatrix"(%[[E]],
