@@ -24,11 +24,11 @@ from harness.report import Row, show, write
 from prism_mlir.codegen.compile import compile_graph
 from prism_mlir.compiler.discover import discover
 from prism_mlir.frontend import import_file
+from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.errors import PrismError
 from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
-from prism_mlir.graph.scaled_tiles import with_scaled_tiles
 from prism_mlir.search.limits import SearchLimits
 from prism_mlir.tune.choose import choose
 from prism_mlir.tune.targets import find_target
@@ -47,7 +47,7 @@ NO_FIT = "no fit"
 
 def build(program: Program, graph: KernelGraph, samples: int) -> tuple[float, str]:
     """Processor seconds of building the best schedule that can be built, for each kernel; and why none can, or ""."""
-    made, refused = with_scaled_tiles(program, [graph])
+    made, refused = code_graphs(program, [graph])
     if refused:
         return 0.0, refused[0][1]
     try:

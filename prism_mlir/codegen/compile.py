@@ -20,12 +20,12 @@ from prism_mlir.codegen.lower_block import BlockLowering
 from prism_mlir.codegen.matmul import check_registers
 from prism_mlir.codegen.memory_plan import MemoryPlan, plan_memory
 from prism_mlir.codegen.ptx import PtxResult, gpu_module_to_ptx
+from prism_mlir.graph.code_graph import code_graph
 from prism_mlir.graph.errors import InputError, UnsupportedError
 from prism_mlir.graph.footprint import TENSOR_TYPES, Placement, place
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
 from prism_mlir.graph.program import Program
-from prism_mlir.graph.scaled_tiles import scale_tiles
 from prism_mlir.graph.schedule import Schedule
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)
@@ -75,7 +75,7 @@ def lower(program: Program, graph: KernelGraph, schedule: Schedule, *, name: str
     """
     graph.check()
     _check_schedule(schedule)
-    graph = scale_tiles(program, graph)
+    graph = code_graph(program, graph)
     entry = _identifier(name or program.name)
     tensors = TensorTable(program, graph, schedule)
     lines, launches = [*tensors.constants, DYNAMIC_SHARED], []
@@ -102,7 +102,7 @@ def feasible(program: Program, graph: KernelGraph, schedule: Schedule) -> Schedu
 
     Raises the errors of :func:`lower` that no other schedule would avoid.
     """
-    graph = scale_tiles(program, graph)
+    graph = code_graph(program, graph)
     try:
         _check_schedule(schedule)
         tensors = TensorTable(program, graph, schedule)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from prism_mlir.codegen.kernel_state import KernelState
 from prism_mlir.codegen.layout import Linear, Pack
 from prism_mlir.codegen.tile_values import Evaluator, existing_values, shared_reads, spread_for
@@ -21,17 +23,19 @@ def write_operand(state: KernelState, node: int) -> None:
         widest = next(w for w in (8, 4, 2, 1) if tile[-1] % w == 0)
         Linear.of(extents, state.threads.count, widest).each(state.b, state.threads, write)
         return
-    if extents != tile:  # registers hold no padding
-        Linear(extents, 1).each(state.b, state.threads, lambda pack: _fill_padding(state, node, pack))
+    if extents != tile:  # registers hold no padding, and what is there once stays
+        width = next(w for w in (8, 4, 2, 1) if tile[-1] % w == 0 and extents[-1] % w == 0)
+        fill = partial(Linear(extents, width).each, state.b, state.threads, partial(_fill_padding, state, node))
+        state.b.when(state.b.equal(state.step, 0), fill)
     spread.each(state.b, state.threads, write)
 
 
 def _fill_padding(state: KernelState, node: int, pack: Pack) -> None:
-    """Store a zero where a pack lies past the tile; other threads write what lies inside."""
+    """Store zeros where a pack lies past the tile; other threads write what lies inside."""
     b, tile = state.b, state.placement.tiles[node]
     outside = b.negate(b.all([b.less(c, extent) for c, extent in zip(pack.coordinates, tile, strict=True)]))
-    zero = b.f32(0.0)
-    b.when(outside, lambda: state.store(state.buffer(node, "operand"), pack.coordinates, [zero]))
+    zeros = [b.f32(0.0)] * pack.width
+    b.when(outside, lambda: state.store(state.buffer(node, "operand"), pack.coordinates, zeros))
 
 
 def spill(state: KernelState, node: int) -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import prod
 
 from prism_mlir.codegen.builder import Bool, Int
 from prism_mlir.codegen.kernel_state import GlobalTensor, KernelState
@@ -59,34 +58,84 @@ def _is_aligned(state: KernelState, node: int, source: GlobalTensor, buffer: Buf
 
 
 def issue_copy(state: KernelState, copy: TileCopy, slot: Int) -> None:
-    """Request one tile (of the iteration ``state.step``) into copy ``slot`` of its buffer."""
-    b, layout = state.b, copy.buffer.layout
-    outer = [layout.extents[d] for d in layout.order[:-1]]
-    per_row = layout.columns // copy.chunk
-    total = prod(outer) * per_row
-    threads = state.threads.count
+    """Request one tile (of the iteration ``state.step``) into copy ``slot`` of its buffer.
 
-    def one(j: Int, _: list[str]) -> list[str]:
-        if threads % per_row == 0:
-            row = b.add(b.div(state.threads.thread, per_row), b.mul(j, threads // per_row))
-            column = b.rem(state.threads.thread, per_row)
-        else:
-            flat = b.add(state.threads.thread, b.mul(j, threads))
-            row, column = b.div(flat, per_row), b.rem(flat, per_row)
-        whole = total % threads == 0 or (isinstance(j, int) and (j + 1) * threads <= total)
-        has_work = True if whole else b.less(b.add(state.threads.thread, b.mul(j, threads)), total)
-        coordinates: list[Int] = [0] * len(layout.extents)
-        for d, c in zip(layout.order[:-1], b.unflatten(row, outer), strict=True):
-            coordinates[d] = c
-        coordinates[layout.fastest] = b.mul(column, copy.chunk)
-        b.when(has_work, lambda: _move(state, copy, coordinates, slot))
+    Many rounds are a loop, eight of them a turn. Where the permutation of chunks has come round by then, addresses grow by the
+    same from turn to turn.
+    """
+    b, layout = state.b, copy.buffer.layout
+    threads, total = state.threads.count, layout.rows * (layout.columns // copy.chunk)
+    rounds = -(-total // threads)
+    rows_a_turn = _rows_a_turn(copy, threads)
+    if rounds <= _UNROLLED_COPIES or rows_a_turn is None:
+
+        def one(j: Int, _: list[str]) -> list[str]:
+            _round(state, copy, slot, (0, j))
+            return []
+
+        b.loop(rounds, one, unroll=_UNROLLED_COPIES)
+        return
+
+    def turn(k: Int, _: list[str]) -> list[str]:
+        for j in range(_UNROLLED_COPIES):
+            _round(state, copy, slot, (b.mul(k, rows_a_turn), j))
         return []
 
-    b.loop(-(-total // threads), one, unroll=_UNROLLED_COPIES)
+    turns = total // threads // _UNROLLED_COPIES
+    b.loop(turns, turn)
+    for j in range(turns * _UNROLLED_COPIES, rounds):
+        _round(state, copy, slot, (0, j))
 
 
-def _move(state: KernelState, copy: TileCopy, coordinates: Sequence[Int], slot: Int) -> None:
-    b, node, layout = state.b, copy.node, copy.buffer.layout
+def _rows_a_turn(copy: TileCopy, threads: int) -> int | None:
+    """Rows that eight rounds copy, where these are all alike for what follows from a row's number; else ``None``."""
+    layout = copy.buffer.layout
+    per_row = layout.columns // copy.chunk
+    long = [d for d in layout.order[:-1] if layout.extents[d] > 1]
+    if threads % per_row or len(long) != 1:
+        return None
+    rows = threads // per_row * _UNROLLED_COPIES
+    return rows if rows % layout.period(long[0]) == 0 else None
+
+
+def _round(state: KernelState, copy: TileCopy, slot: Int, which: tuple[Int, Int]) -> None:
+    """One chunk of each thread. ``which``: rows that turns of a loop have passed, and the number of the round from there."""
+    b, layout, threads = state.b, copy.buffer.layout, state.threads.count
+    passed, j = which
+    outer = [layout.extents[d] for d in layout.order[:-1]]
+    per_row = layout.columns // copy.chunk
+    total = layout.rows * per_row
+    if threads % per_row == 0:
+        row = b.add(b.div(state.threads.thread, per_row), b.mul(j, threads // per_row))
+        column = b.rem(state.threads.thread, per_row)
+    else:
+        flat = b.add(state.threads.thread, b.mul(j, threads))
+        row, column = b.div(flat, per_row), b.rem(flat, per_row)
+    whole = total % threads == 0 or (isinstance(j, int) and (j + 1) * threads <= total)
+    has_work = True if whole else b.less(b.add(state.threads.thread, b.mul(j, threads)), total)
+
+    def coordinates(row: Int) -> list[Int]:
+        found: list[Int] = [0] * len(layout.extents)
+        for d, c in zip(layout.order[:-1], b.unflatten(row, outer), strict=True):
+            found[d] = c
+        found[layout.fastest] = b.mul(column, copy.chunk)
+        return found
+
+    place = Chunk(coordinates(b.add(row, passed)), coordinates(row), b.mul(passed, layout.pitch * layout.element_bytes))
+    b.when(has_work, lambda: _move(state, copy, place, slot))
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Where a chunk lies in the tile; and in shared memory: an element's coordinates, ``passed`` bytes further on."""
+
+    coordinates: Sequence[Int]
+    element: Sequence[Int]
+    passed: Int
+
+
+def _move(state: KernelState, copy: TileCopy, chunk: Chunk, slot: Int) -> None:
+    b, node, layout, coordinates = state.b, copy.node, copy.buffer.layout, chunk.coordinates
     tile = state.placement.tiles[node]
     partial = [d for d in range(len(tile)) if layout.extents[d] != tile[d] or state.is_ragged(node, d)]
     rows_exist = state.inside(node, coordinates, [d for d in partial if d != layout.fastest])
@@ -96,8 +145,8 @@ def _move(state: KernelState, copy: TileCopy, coordinates: Sequence[Int], slot: 
         start = state.origin(node, d, state.added_to_load(node, d))
         place = b.add(place, b.mul(b.add(start, coordinates[d]), stride))
     place = b.choose(exists, place, copy.source.offset)
-    target, target_type = state.view(copy.buffer, slot if copy.buffer.slots > 1 else 0)
-    at = state.element(copy.buffer, coordinates)
+    target, target_type = state.view(copy.buffer, slot if copy.buffer.slots > 1 else 0, chunk.passed)
+    at = state.element(copy.buffer, chunk.element)
     if not copy.is_async:
         value = b.effect(f"memref.load {copy.source.name}[{b.index(place)}] : {copy.source.type}")
         zero = b.pure(f"arith.constant 0.0 : {copy.source.dtype}")

@@ -9,11 +9,11 @@ from dataclasses import dataclass
 from prism_mlir.codegen.compile import CompiledKernel, compile_graph
 from prism_mlir.codegen.external import PtxasReport, ptxas_check
 from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.errors import CodegenError, Location, UnsupportedError
 from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.program import Program
-from prism_mlir.graph.scaled_tiles import with_scaled_tiles
 from prism_mlir.graph.schedule import ScheduledGraph
 from prism_mlir.tune.choose import Choice, Ranked, choose
 from prism_mlir.tune.profile import Profile, Timer, profile
@@ -74,7 +74,7 @@ def select(
     buildable = [g for g in graphs if all(isinstance(n, CustomNode) for n in g.nodes)]
     if graphs and not buildable:
         raise CodegenError(f"all {len(graphs)} proved graphs use library operators, for which there is no code")
-    made, impossible = with_scaled_tiles(program, buildable)
+    made, impossible = code_graphs(program, buildable)
     if impossible and not made:
         raise CodegenError(f"none of {len(impossible)} proved graphs can be built: {impossible[0][1]}")
     choice = choose(list(made), target, program, samples=options.samples, seed=options.seed)

@@ -93,6 +93,7 @@ class BlockGraph:
     inputs:  types of the kernel tensors it reads
     nodes:   loads, operators, accumulators
     outputs: nodes that are saved, in the order of the kernel's results
+    wide:    computed operands of products that code must not round to 16 bits. Made for code (see ``roundings``).
     """
 
     grid: tuple[str, ...]
@@ -100,6 +101,7 @@ class BlockGraph:
     inputs: tuple[TensorType, ...]
     nodes: tuple[BlockNode, ...]
     outputs: tuple[int, ...]
+    wide: frozenset[int] = frozenset()
 
     @property
     def parallel_dims(self) -> tuple[str, ...]:

@@ -367,7 +367,10 @@ class _Placer:
         return Product.of(self.tiles[node], self.tiles[a][-1], self._product_type(a, b))
 
     def _product_type(self, a: int, b: int) -> DType:
-        """The element type of a product: that of the loaded operands; with none, that of all loads it depends on."""
+        """The element type of a product: that of the loaded operands; with none, that of all loads it depends on. It is f32
+        where an operand must not be rounded."""
+        if {a, b} & self.block.wide:
+            return DType.F32
         loaded = {self._load_type(v) for v in (a, b)} - {None}
         types = loaded or {t for v in (a, b) for t in self._source_types(v)}
         common = next(iter(types)) if len(types) == 1 else None

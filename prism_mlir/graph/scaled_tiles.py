@@ -16,7 +16,7 @@ The result is an ordinary kernel graph, of the same value for every input where 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 import sympy
@@ -488,18 +488,4 @@ class _Block:
         return self.operands.index(value)
 
 
-def with_scaled_tiles(
-    program: Program, graphs: Iterable[KernelGraph]
-) -> tuple[dict[KernelGraph, KernelGraph], list[tuple[KernelGraph, str]]]:
-    """Graphs as code computes them, each with the graph it was made from; and graphs without one, with the reason."""
-    made: dict[KernelGraph, KernelGraph] = {}
-    refused: list[tuple[KernelGraph, str]] = []
-    for graph in graphs:
-        try:
-            made.setdefault(scale_tiles(program, graph), graph)
-        except UnsupportedError as error:
-            refused.append((graph, error.message))
-    return made, refused
-
-
-__all__ = ["scale_tiles", "with_scaled_tiles"]
+__all__ = ["scale_tiles"]

@@ -13,7 +13,7 @@ from prism_mlir.codegen.compile import feasible
 from prism_mlir.dialects.sgraph.bridge import graph_to_ir
 from prism_mlir.dialects.sgraph.graph_ops import GraphOp
 from prism_mlir.graph.errors import CodegenError, InputError
-from prism_mlir.graph.scaled_tiles import with_scaled_tiles
+from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.passes.base import PrismPass
 from prism_mlir.passes.candidates import Work, replace_graphs, work_of
 from prism_mlir.passes.legality import Stage
@@ -76,7 +76,7 @@ class SgraphInstantiateParametersPass(PrismPass):
             raise CodegenError(f"no graph of @{work.program.name} is proved", None, "raise the search limits")
         graphs = [work.graphs[k] for k in proved]
         source = {g.fingerprint: work.ops[k] for g, k in zip(graphs, proved, strict=True)}
-        made, impossible = with_scaled_tiles(work.program, graphs)
+        made, impossible = code_graphs(work.program, graphs)
         if impossible and not made:
             raise CodegenError(f"no graph of @{work.program.name} can be built: {impossible[0][1]}")
         choice = choose(list(made), target, work.program, samples=self.samples, seed=self.seed)

@@ -17,12 +17,12 @@ from prism_mlir.compiler.discover import discover
 from prism_mlir.compiler.input_sets import input_sets
 from prism_mlir.frontend import import_file
 from prism_mlir.graph.block import TensorType
+from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import UnsupportedError
 from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
-from prism_mlir.graph.scaled_tiles import with_scaled_tiles
 from prism_mlir.search.limits import SearchLimits
 from prism_mlir.tune.choose import choose
 from prism_mlir.tune.targets import find_target
@@ -66,7 +66,7 @@ def _with_dtype(graph: KernelGraph, source: DType, dtype: DType) -> KernelGraph:
 
 def _checked(program: Program, graphs: Sequence[KernelGraph]) -> dict[str, Any]:
     """The best graph that can be built, and what its runs say."""
-    made, refused = with_scaled_tiles(program, graphs)
+    made, refused = code_graphs(program, graphs)
     row: dict[str, Any] = {"graphs": len(made), "inputs": "", "result": refused[0][1] if refused else NO_GRAPH}
     ranked = choose(list(made), find_target("sm_80"), program, samples=600).ranked if made else ()
     for point in ranked[:BUILDS]:

@@ -19,6 +19,7 @@ from prism_mlir.compiler.accuracy import references
 from prism_mlir.compiler.discover import discover
 from prism_mlir.compiler.error_bound import error_bounds
 from prism_mlir.compiler.execute import Emulator
+from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.examples import attention, build_program, qk_attention
 from prism_mlir.graph.fields import Reals
@@ -26,7 +27,6 @@ from prism_mlir.graph.footprint import place
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.ops import ADD, DIV, MATMUL, RUNNING_MAX, sum_, unary
 from prism_mlir.graph.program import Program
-from prism_mlir.graph.scaled_tiles import with_scaled_tiles
 from prism_mlir.graph.schedule import Schedule
 from prism_mlir.search.limits import SearchLimits
 
@@ -62,7 +62,7 @@ PROGRAMS: dict[str, tuple[Callable[[], Program], int]] = {
 def graphs_of(name: str) -> tuple[Program, tuple[KernelGraph, ...]]:
     make, kernels = PROGRAMS[name]
     program = make()
-    made, _ = with_scaled_tiles(program, discover(program, SearchLimits(kernels=kernels)).proved)
+    made, _ = code_graphs(program, discover(program, SearchLimits(kernels=kernels)).proved)
     return program, tuple(made)
 
 
@@ -118,7 +118,7 @@ def test_results_in_f32() -> None:
         inputs=tuple(replace(i, dtype=DType.F32) for i in program.inputs),
         outputs=tuple(replace(o, dtype=DType.F32) for o in program.outputs),
     )
-    graph = next(g for g in with_scaled_tiles(wide, discover(wide).proved)[0] if next(g.custom).block.loop)
+    graph = next(g for g in code_graphs(wide, discover(wide).proved)[0] if next(g.custom).block.loop)
     point = Schedule.of(dict.fromkeys(graph.parallel_dims, 2), 2, 2)
     compiled = compile_graph(wide, graph, point)
     inputs = arguments(wide, "plain", 1)
@@ -184,4 +184,4 @@ def test_a_softmax_of_one_element() -> None:
 
 def scales(program: Program, graph: KernelGraph) -> bool:
     """Whether there is code for it."""
-    return bool(with_scaled_tiles(program, [graph])[0])
+    return bool(code_graphs(program, [graph])[0])
