@@ -27,11 +27,26 @@
 // CHECK-DAG: %[[A0:[^ ,)]+]] = "arith.index_castui"(%[[AT]])
 // CHECK-DAG: "nvgpu.ldmatrix"(%{{[^ ,)]+}}, %[[A0]]) <{numTiles = 4 : i32, transpose = false}>
 // CHECK-DAG: %[[NEXT1:[^ ,)]+]] = "arith.addi"(%[[CHUNK]], %c2)
-// CHECK-DAG: "arith.xori"(%[[NEXT1]], %[[KEY]])
+// CHECK-DAG: %[[XOR1:[^ ,)]+]] = "arith.xori"(%[[NEXT1]], %[[KEY]])
+// CHECK-DAG: %[[PLACE1:[^ ,)]+]] = "arith.muli"(%[[XOR1]], %c8)
+// CHECK-DAG: %[[START1:[^ ,)]+]] = "arith.addi"(%[[LINE]], %[[PLACE1]])
+// CHECK-DAG: %[[AT1:[^ ,)]+]] = "arith.addi"(%[[START1]], %[[REST]])
+// CHECK-DAG: %[[A1:[^ ,)]+]] = "arith.index_castui"(%[[AT1]])
+// CHECK-DAG: "nvgpu.ldmatrix"(%{{[^ ,)]+}}, %[[A1]]) <{numTiles = 4 : i32, transpose = false}>
 // CHECK-DAG: %[[NEXT2:[^ ,)]+]] = "arith.addi"(%[[CHUNK]], %c4)
-// CHECK-DAG: "arith.xori"(%[[NEXT2]], %[[KEY]])
+// CHECK-DAG: %[[XOR2:[^ ,)]+]] = "arith.xori"(%[[NEXT2]], %[[KEY]])
+// CHECK-DAG: %[[PLACE2:[^ ,)]+]] = "arith.muli"(%[[XOR2]], %c8)
+// CHECK-DAG: %[[START2:[^ ,)]+]] = "arith.addi"(%[[LINE]], %[[PLACE2]])
+// CHECK-DAG: %[[AT2:[^ ,)]+]] = "arith.addi"(%[[START2]], %[[REST]])
+// CHECK-DAG: %[[A2:[^ ,)]+]] = "arith.index_castui"(%[[AT2]])
+// CHECK-DAG: "nvgpu.ldmatrix"(%{{[^ ,)]+}}, %[[A2]]) <{numTiles = 4 : i32, transpose = false}>
 // CHECK-DAG: %[[NEXT3:[^ ,)]+]] = "arith.addi"(%[[CHUNK]], %c6)
-// CHECK-DAG: "arith.xori"(%[[NEXT3]], %[[KEY]])
+// CHECK-DAG: %[[XOR3:[^ ,)]+]] = "arith.xori"(%[[NEXT3]], %[[KEY]])
+// CHECK-DAG: %[[PLACE3:[^ ,)]+]] = "arith.muli"(%[[XOR3]], %c8)
+// CHECK-DAG: %[[START3:[^ ,)]+]] = "arith.addi"(%[[LINE]], %[[PLACE3]])
+// CHECK-DAG: %[[AT3:[^ ,)]+]] = "arith.addi"(%[[START3]], %[[REST]])
+// CHECK-DAG: %[[A3:[^ ,)]+]] = "arith.index_castui"(%[[AT3]])
+// CHECK-DAG: "nvgpu.ldmatrix"(%{{[^ ,)]+}}, %[[A3]]) <{numTiles = 4 : i32, transpose = false}>
 // CHECK: sgraph.launch
 sgraph.program @p(%X: tensor<16x64xf16>, %W: tensor<64x8xf16>) {
   %0 = sgraph.matmul %X, %W : (tensor<16x64xf16>, tensor<64x8xf16>) -> tensor<16x8xf16>
