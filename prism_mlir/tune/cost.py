@@ -33,10 +33,15 @@ from prism_mlir.tune.occupancy import (
 from prism_mlir.tune.scalar_work import DIVISION, scalar_work
 from prism_mlir.tune.targets import Target
 
+COPY_BYTES = 16  # of a thread's asynchronous copy
+MMA_FMA = 16 * 8 * 16  # multiply-adds of an mma.m16n8k16
 SECTOR_BYTES = 32  # smallest piece of memory that travels
 ACTIVE_FOR_FULL_BANDWIDTH = 0.75  # part of the SMs that saturates memory
 PIPES = 4  # sub-cores of an SM; one warp feeds one
 BARRIER_CLOCKS = 30
+# Integer instructions of a warp, as counted in emitted code: of its start and end, of a copy of 16 bytes a thread, of an mma with
+# its fragments, of a piece of 8 elements that is read and converted (addresses, and one conversion an element).
+START_INTEGER, COPY_INTEGER, MMA_INTEGER, PIECE_INTEGER, PIECE = 200, 3, 1, 4 + 8, 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +55,7 @@ class KernelCost:
     in_flight_bytes:    bytes that copies keep in flight on one SM
     tail_us:            time lost because the last wave is not full (part of ``sm_us``)
     serial_us:          copying that computing waits for: with one stage, only other resident blocks overlap the two
-    limiter:            ``dram``, ``l2``, ``tensor``, ``fma``, ``shared`` or ``latency``
+    limiter:            ``dram``, ``l2``, ``tensor``, ``fma``, ``integer``, ``issue``, ``shared`` or ``latency``
     """
 
     blocks: int
@@ -136,6 +141,8 @@ class _BlockWork:
 
     tensor: float
     fma: float
+    integer: float
+    issue: float
     shared: float
     chain: float
 
@@ -143,8 +150,8 @@ class _BlockWork:
         """Clocks of the pipe that some blocks of an SM keep busy longest. A warp feeds the arithmetic of one of four sub-cores;
         shared memory serves all of them, and one warp can ask for all it delivers."""
         part = min(1.0, blocks * warps / PIPES)
-        clocks = ((self.tensor / part, "tensor"), (self.fma / part, "fma"), (self.shared, "shared"))
-        longest, pipe = max(clocks)
+        fed = ((self.tensor, "tensor"), (self.fma, "fma"), (self.integer, "integer"), (self.issue, "issue"))
+        longest, pipe = max((self.shared, "shared"), *((clocks / part, pipe) for clocks, pipe in fed))
         return blocks * longest, pipe
 
 
@@ -195,9 +202,12 @@ def _block_cost(kernel: _Kernel, target: Target) -> KernelCost:
     resident = resident_blocks(shared, registers, warps, target)
     compulsory, missed, l2 = _traffic(kernel, target)
     tensor, f32 = _tensor_work(kernel), _f32_work(kernel)
+    integer, others = _instructions(kernel)
     work = _BlockWork(
         tensor=tensor / target.tensor_fma,
         fma=f32 / target.f32_fma,
+        integer=integer * LANES / target.integer_lanes,
+        issue=(integer + others + f32 / LANES) / target.issue_slots,
         shared=_shared_traffic(kernel) / target.shared_per_clock,
         chain=_latency_chain(kernel, target),
     )
@@ -250,6 +260,29 @@ def _tensor_work(kernel: _Kernel) -> int:
     products = kernel.placement.products.items()
     warps = kernel.schedule.warps
     return sum(executed_fma(p, warps) * kernel.times(k) for k, p in products if p.on_tensor_cores)
+
+
+def _instructions(kernel: _Kernel) -> tuple[float, float]:
+    """Warp instructions of one block beside f32 arithmetic: integer ones, and copies, fragments and products."""
+    placement, block, warps = kernel.placement, kernel.block, kernel.schedule.warps
+    copies = sum(kernel.load_bytes(k) * kernel.times(k) for k in block.loads) / (COPY_BYTES * LANES)
+    mma = sum(
+        executed_fma(p, warps) * kernel.times(k) / MMA_FMA for k, p in placement.products.items() if p.on_tensor_cores
+    )
+    pieces = sum(_pieces(kernel, k) for k in range(len(block.nodes)))
+    integer = START_INTEGER * warps + COPY_INTEGER * copies + MMA_INTEGER * mma + PIECE_INTEGER * pieces
+    return integer, copies + 2 * mma + 2 * pieces
+
+
+def _pieces(kernel: _Kernel, k: int) -> float:
+    """Pieces of 8 elements a thread, in warps, that node ``k`` reads from shared memory outside of products, in one block."""
+    placement, node = kernel.placement, kernel.block.nodes[k]
+    reduced = isinstance(node.op, Op) and node.op.kind is Kind.REDUCE
+    added = isinstance(node.op, Accum) and k not in placement.held and node.operands[0] not in placement.fused
+    if not (reduced or added or any(b.key == (k, "operand") for b in placement.buffers)):
+        return 0.0
+    root = node.operands[0] if reduced or added else k
+    return prod(placement.tiles[root]) / (PIECE * LANES) * kernel.times(k)
 
 
 def _f32_work(kernel: _Kernel) -> int:

@@ -23,6 +23,7 @@ WIDE, PAIR, ONE = "v4.b32", "b32", "b16"
         (8, 256, 64, {"v2.b32"}),  # rows of four elements
         (8, 1004, 4, {"b16"}),  # parts of 251 elements
         (16, 1012, 4, {"b16"}),
+        (8, 44, 3, {"v2.b32"}),  # rows of 44 elements in parts of 16: pieces of four are aligned, eight are not
     ],
 )
 def test_width_of_stores(rows: int, columns: int, parts: int, stores: set[str]) -> None:
