@@ -77,7 +77,7 @@ def _save_pack(state: KernelState, job: Save, pack: Pack) -> None:
     b, node, target = state.b, job.node, job.target
     values = [state.narrow(v, target.dtype) for v in job.values(pack)]
     ragged = [d for d in range(len(pack.coordinates)) if state.is_ragged(node, d)]
-    step = next(w for w in (8, 4, 2, 1) if pack.width % w == 0 and _stores_together(state, node, w, target))
+    step = next((w for w in (8, 4, 2) if pack.width % w == 0 and _stores_together(state, node, w, target)), 1)
     for k in range(0, pack.width, step):
         here = (*pack.coordinates[:-1], b.add(pack.coordinates[-1], k))
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 from codegen_graphs import rms_norm_late
@@ -30,3 +31,11 @@ def test_width_of_stores(rows: int, columns: int, parts: int, stores: set[str]) 
     program = rms_norm(rows, 512, columns)
     kernel = compile_graph(program, rms_norm_late(program), Schedule((("i", 4), ("x", parts)), 2, 2))
     assert set(re.findall(r"st\.global\.([\w.]+)", kernel.ptx)) == stores
+
+
+def test_a_result_stored_transposed_goes_one_by_one() -> None:
+    program = rms_norm(16, 512, 256)
+    turned = replace(program.outputs[0], shape=(256, 16), strides=(1, 16))
+    program = replace(program, outputs=(turned,))
+    kernel = compile_graph(program, rms_norm_late(program), Schedule((("i", 4), ("x", 4)), 2, 2))
+    assert set(re.findall(r"st\.global\.([\w.]+)", kernel.ptx)) == {ONE}
