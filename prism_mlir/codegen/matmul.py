@@ -2,7 +2,8 @@
 
 The tensor core multiplies a 16-row side by an 8-column side. In the normal form ``C = A.B`` the rows of A are the 16-row side; in
 the transposed form ``C^T = B^T.A^T`` the columns of B are, so that eight or fewer rows of A waste nothing. Both sides are read by
-``ldmatrix``, which transposes on the way where a side's tile has its rows, not k, next to each other.
+``ldmatrix``, which transposes on the way where a side's tile has its rows, not k, next to each other. f32 operands that may be
+rounded to tf32 are read element by element: ``ldmatrix`` moves 16 bits.
 """
 
 from __future__ import annotations
@@ -96,17 +97,37 @@ def _steps(
 def _mma(
     state: KernelState, dtype: DType, left: Sequence[str], right: Sequence[str], accumulators: Sequence[str]
 ) -> list[str]:
-    """``mma.sync.aligned.m16n8k16.row.col.f32``: four registers, two registers and four f32 to four f32."""
+    """``mma.sync.aligned.m16n8k16.row.col.f32``: four registers, two registers and four f32 to four f32.
+
+    Of tf32 an instruction has a depth of 8, and two take as many registers each.
+    """
+    if dtype is DType.F32:
+        for half in range(2):
+            a, b = left[4 * half : 4 * half + 4], right[2 * half : 2 * half + 2]
+            accumulators = _one_mma(state, ("tf32", 8), "i32", a, b, accumulators)
+        return list(accumulators)
+    return _one_mma(state, (dtype, 16), _WORDS[dtype], left, right, accumulators)
+
+
+def _one_mma(
+    state: KernelState,
+    kind: tuple[str, int],
+    word: str,
+    left: Sequence[str],
+    right: Sequence[str],
+    accumulators: Sequence[str],
+) -> list[str]:
+    """One instruction. kind: element type, and the depth."""
+    dtype, depth = kind
     result = "!llvm.struct<(f32, f32, f32, f32)>"
     # nvgpu.mma.sync does not take bf16 (MLIR 22.1: "failed to deduce operand PTX types"); nvvm.mma.sync takes both.
-    word = _WORDS[dtype]
     types = (
-        "" if dtype is DType.F16 else "".join(f"multiplicand{side}PtxType = #nvvm.mma_type<{dtype}>, " for side in "AB")
+        "" if dtype == DType.F16 else "".join(f"multiplicand{side}PtxType = #nvvm.mma_type<{dtype}>, " for side in "AB")
     )
     done = state.b.effect(
         f"nvvm.mma.sync A[{', '.join(left)}] B[{', '.join(right)}] C[{', '.join(accumulators)}]"
         f" {{layoutA = #nvvm.mma_layout<row>, layoutB = #nvvm.mma_layout<col>, {types}"
-        f"shape = #nvvm.shape<m = 16, n = 8, k = 16>}} : ({word}, {word}, f32) -> {result}"
+        f"shape = #nvvm.shape<m = 16, n = 8, k = {depth}>}} : ({word}, {word}, f32) -> {result}"
     )
     return [state.b.pure(f"llvm.extractvalue {done}[{i}] : {result}") for i in range(4)]
 
@@ -121,6 +142,10 @@ def _p_fragment(state: KernelState, spread: Fragments, operand: Operand, place: 
     tile, _ = spread.tile(b, state.threads, index, 0)
     if spread.tiles[0] % spread.warps_p:
         tile = b.minimum(tile, spread.tiles[0] - 1)  # a warp without work reads the last tile
+    if spread.product.tf32:
+        g = b.div(state.threads.lane, 4)
+        rows = [b.add(b.mul(tile, 16), b.add(g, shift)) for shift in (0, 8)]
+        return _tf32_words(state, operand, place, rows)
     matrix = b.rem(b.div(state.threads.lane, 8), 4)
     row = b.add(b.mul(tile, 16), b.mul(b.rem(matrix, 2), 8))
     return _ldmatrix(state, operand, place, (row, b.div(matrix, 2)), 4)
@@ -132,6 +157,8 @@ def _q_side(state: KernelState, spread: Fragments, operand: Operand, place: Plac
     One read brings up to four blocks of 8x8: of two tiles, or of two steps, two blocks along k each.
     """
     tiles = spread.each_warp[1]
+    if spread.product.tf32:
+        return [_tf32_column(state, spread, operand, place, (c, step)) for step in range(steps) for c in range(tiles)]
     if steps > 1:
         return _q_fragments(state, spread, operand, place, (0, 1, steps))
     found: list[list[str]] = []
@@ -153,6 +180,36 @@ def _q_fragments(
         tile = b.minimum(tile, spread.tiles[1] - 1)
     words = _ldmatrix(state, operand, place, (b.mul(tile, 8), b.rem(matrix, 2 * steps)), 2 * tiles * steps)
     return [words[2 * c : 2 * c + 2] for c in range(tiles * steps)]
+
+
+def _tf32_column(
+    state: KernelState, spread: Fragments, operand: Operand, place: Place, which: tuple[int, int]
+) -> list[str]:
+    """The 16x8 fragment of tile ``which[0]`` of the 8-column side, ``which[1]`` steps further along k."""
+    b, (lead, (turn, start)) = state.b, place
+    _, tile = spread.tile(b, state.threads, 0, which[0])
+    if spread.tiles[1] % spread.warps_q:
+        tile = b.minimum(tile, spread.tiles[1] - 1)
+    rows = [b.add(b.mul(tile, 8), b.div(state.threads.lane, 4))]
+    return _tf32_words(state, operand, (lead, (turn, start + 16 * which[1])), rows)
+
+
+def _tf32_words(state: KernelState, operand: Operand, place: Place, rows: Sequence[Int]) -> list[str]:
+    """Elements of two steps of 8 along k, rounded to tf32: of each step for k = t and then t + 4 those of all rows, in the order
+    of "Matrix Fragments for mma.m16n8k8" (PTX ISA). There is no ``ldmatrix`` for 32 bits."""
+    b, (lead, (turn, start)) = state.b, place
+    layout = operand.buffer.layout
+    passed = b.mul(turn, 16 * _UNROLLED_STEPS * layout.stride(operand.k) * layout.element_bytes)
+    name, kind = state.view(operand.buffer, state.slot_of(operand.buffer), passed)
+    found = []
+    for shift in (0, 4, 8, 12):
+        for row in rows:
+            coordinates: list[Int] = [*lead, 0, 0]
+            coordinates[operand.row] = row
+            coordinates[operand.k] = b.add(b.rem(state.threads.lane, 4), start + shift)
+            value = b.effect(f"memref.load {name}[{state.element(operand.buffer, coordinates)}] : {kind}")
+            found.append(b.pure(f"nvvm.convert.float.to.tf32 {value} {{rnd = #nvvm.fp_rnd_mode<rna>}}"))
+    return found
 
 
 def _ldmatrix(state: KernelState, operand: Operand, place: Place, first: tuple[Int, Int], count: int) -> list[str]:

@@ -85,11 +85,11 @@ class Reference:
 
 
 def references(
-    program: Program, arguments: Sequence[NDArray[Any]], stored: Collection[int] = ()
+    program: Program, arguments: Sequence[NDArray[Any]], stored: Collection[int] = (), *, tf32: bool = False
 ) -> tuple[Reference, ...]:
-    """The reference of each result, whole, from whole function arguments. stored: see ``error_bounds``."""
+    """The reference of each result, whole, from whole function arguments. stored, tf32: see ``error_bounds``."""
     views = program.views(arguments)
-    exact, bounds = program.evaluate(views, Reals()), error_bounds(program, views, stored)
+    exact, bounds = program.evaluate(views, Reals()), error_bounds(program, views, stored, tf32=tf32)
     spread = [np.broadcast_to(b, np.shape(e)) for e, b in zip(exact, bounds, strict=True)]
     pairs = zip(program.scatter(exact), program.scatter(spread), strict=True)
     return tuple(Reference(value, bound) for value, bound in pairs)
@@ -103,11 +103,14 @@ def compare(
     source: NDArray[Any],
     reference: Reference,
     length: int,
+    *,
+    as_source: bool = True,
 ) -> Accuracy:
     """Judge one output.
 
     got, source: the emitted code's and the source program's result, as the dtype's storage
     length:      see :func:`reduction_length`; sums of n terms in f32 lose at most about sqrt(n) units, typically
+    as_source:   whether both rules hold; with products in tf32, which the source does not have, it is the first alone
     """
     value, theirs, exact = to_float64(got, dtype), to_float64(source, dtype), reference.exact
     rounded = _rounded(exact, dtype)
@@ -124,8 +127,8 @@ def compare(
     source_error = _largest(theirs, exact, finite & np.isfinite(theirs))
     unit = 2.0 ** -(dtype.mantissa_bits + 1)
     smallest = float(np.finfo(np.float16).smallest_subnormal) / 2 if dtype is DType.F16 else 0.0
-    as_source = source_error + unit * scale + F32_UNIT * np.sqrt(length) * scale + smallest
-    allowed = np.fmin(reference.bound, as_source)  # a bound that is NaN says nothing
+    near_source = source_error + unit * scale + F32_UNIT * np.sqrt(length) * scale + smallest
+    allowed = np.fmin(reference.bound, near_source if as_source else np.inf)  # a bound that is NaN says nothing
     worst = np.unravel_index(int(np.argmax(np.where(finite, _distance(value, exact) - allowed, -np.inf))), exact.shape)
     reason = ""
     kinds = _same_kind(value, rounded)

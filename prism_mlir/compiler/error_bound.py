@@ -22,6 +22,7 @@ from prism_mlir.graph.program import Program, ProgramNode
 from prism_mlir.graph.shifts import ShiftedEvaluation, scores
 
 F32_UNIT = 2.0**-24
+TF32_UNIT = 2.0**-11  # ten bits behind the point
 F32_TINY = 2.0**-149  # the smallest f32 above zero
 FUNCTION_UNITS = 8  # of f32: approximate exp, reciprocal and rsqrt err by 1 or 2 each, a chain by a few
 SLACK = 4.0
@@ -30,11 +31,14 @@ _EXP = unary("exp(x)")
 F64 = NDArray[np.float64]
 
 
-def error_bounds(program: Program, views: Sequence[F64], stored: Collection[int] = ()) -> tuple[F64, ...]:
+def error_bounds(
+    program: Program, views: Sequence[F64], stored: Collection[int] = (), *, tf32: bool = False
+) -> tuple[F64, ...]:
     """Bounds on the absolute error of each output's elements, before output views, for inputs that are exact.
 
     views:  the program's input views in f64. A bound is infinite or NaN where the value is.
     stored: values that are rounded to the type the source has them in, because parts of the program leave them for others
+    tf32:   operands of products are rounded to tf32 where they are f32
     """
     narrow = _narrowest(program)
     unit, tiny = _unit(narrow), _tiny(narrow)
@@ -46,9 +50,11 @@ def error_bounds(program: Program, views: Sequence[F64], stored: Collection[int]
         for k, node in enumerate(program.nodes):
             a, e = [values[v] for v in node.operands], [errors[v] for v in node.operands]
             if node.op.kind is Kind.MATMUL:
-                e = [
-                    x + unit * abs(y) + tiny if computed[v] else x for x, y, v in zip(e, a, node.operands, strict=True)
-                ]
+                own = [unit * computed[v] for v in node.operands]
+                if tf32:
+                    wide = [_dtype(program, v) is DType.F32 for v in node.operands]
+                    own = [max(u, TF32_UNIT * w) for u, w in zip(own, wide, strict=True)]
+                e = [x + u * abs(y) + tiny if u else x for x, y, u in zip(e, a, own, strict=True)]
             if node.shift is not None:
                 a, e = _shifted(node, a[0], e[0], shifts.shift(k))
             rank = a[0].ndim if a else 0
@@ -63,6 +69,11 @@ def error_bounds(program: Program, views: Sequence[F64], stored: Collection[int]
             SLACK * errors[o.value] + _unit(o.dtype) * (abs(values[o.value]) + SLACK * errors[o.value]) + _tiny(o.dtype)
             for o in program.outputs
         )
+
+
+def _dtype(program: Program, value: int) -> DType:
+    first = len(program.inputs)
+    return program.inputs[value].dtype if value < first else program.nodes[value - first].dtype
 
 
 def _shifted(node: ProgramNode, a: F64, e: F64, shift: F64) -> tuple[list[F64], list[F64]]:

@@ -40,6 +40,7 @@ class CompileOptions:
     profile:  let a GPU decide between the best few schedules
     jobs:     processes to search and prove with; what is found is the same for any number
     keep_partial: after Ctrl-C in the search, go on with what was proved so far
+    allow_tf32: products of f32 tensors may round their operands to tf32, for tensor cores; they are exact f32 otherwise
     host, workspace: of the function with the launches, see ``host_module``
     """
 
@@ -53,5 +54,6 @@ class CompileOptions:
     profile: bool = False
     jobs: int = 1
     keep_partial: bool = False
+    allow_tf32: bool = False
     host: HostSignature = HostSignature.TENSOR
     workspace: WorkspacePlace = WorkspacePlace.ALLOC

@@ -119,7 +119,9 @@ def check(
     types = tuple(ArgumentType(a.shape, DType(a.element)) for a in source.arguments)
     for inputs in input_sets(program, options.seed, types):
         progress(f"checking on {inputs.name} inputs")
-        results += _judge(inputs.name, program, emulator(inputs.arguments), source, inputs.arguments, stored)
+        results += _judge(
+            inputs.name, program, emulator(inputs.arguments), source, inputs.arguments, stored, options.allow_tf32
+        )
     wrong = [r for r in results if not r.ok]
     if wrong:
         raise ExecutionError(f"emitted code is not accurate on {wrong[0].input_set} inputs: {wrong[0].reason}")
@@ -133,11 +135,12 @@ def _judge(
     source: CpuProgram,
     arguments: Sequence[Array],
     stored: Collection[int],
+    tf32: bool,
 ) -> list[Accuracy]:
-    theirs, wanted = source(*arguments), references(program, arguments, stored)
+    theirs, wanted = source(*arguments), references(program, arguments, stored, tf32=tf32)
     length = reduction_length(program)
     return [
-        compare(name, out.name, out.dtype, g, t, w, length)
+        compare(name, out.name, out.dtype, g, t, w, length, as_source=not tf32)
         for out, g, t, w in zip(program.results, got, theirs, wanted, strict=True)
     ]
 

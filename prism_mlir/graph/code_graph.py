@@ -7,29 +7,38 @@ Loads that every iteration would repeat leave the loop (``hoist``), exponentials
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 from prism_mlir.graph.errors import UnsupportedError
 from prism_mlir.graph.hoist import hoist_loads
-from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.roundings import mark_wide
 from prism_mlir.graph.scaled_tiles import scale_tiles
 
 
-def code_graph(program: Program, graph: KernelGraph) -> KernelGraph:
-    """The graph for code. Raises what :func:`~prism_mlir.graph.scaled_tiles.scale_tiles` raises."""
-    return mark_wide(program, scale_tiles(program, hoist_loads(graph)))
+def code_graph(program: Program, graph: KernelGraph, *, tf32: bool = False) -> KernelGraph:
+    """The graph for code. ``tf32``: products of f32 tensors may round their operands to tf32; a graph of which this was said
+    once keeps it. Raises what :func:`~prism_mlir.graph.scaled_tiles.scale_tiles` raises.
+    """
+    made = mark_wide(program, scale_tiles(program, hoist_loads(graph)))
+    return _with_tf32(made) if tf32 else made
+
+
+def _with_tf32(graph: KernelGraph) -> KernelGraph:
+    nodes = (replace(n, block=replace(n.block, tf32=True)) if isinstance(n, CustomNode) else n for n in graph.nodes)
+    return replace(graph, nodes=tuple(nodes))
 
 
 def code_graphs(
-    program: Program, graphs: Iterable[KernelGraph]
+    program: Program, graphs: Iterable[KernelGraph], *, tf32: bool = False
 ) -> tuple[dict[KernelGraph, KernelGraph], list[tuple[KernelGraph, str]]]:
     """Graphs for code, each with the proved graph it was made from; and graphs for which there is none, with the reason."""
     made: dict[KernelGraph, KernelGraph] = {}
     refused: list[tuple[KernelGraph, str]] = []
     for graph in graphs:
         try:
-            made.setdefault(code_graph(program, graph), graph)
+            made.setdefault(code_graph(program, graph, tf32=tf32), graph)
         except UnsupportedError as error:
             refused.append((graph, error.message))
     return made, refused

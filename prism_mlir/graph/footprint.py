@@ -65,6 +65,7 @@ class Product:
     batch, m, n, k: sizes of the tiles (leading dims together in ``batch``)
     dtype:          element type of the operands; f32 means fused multiply-add on the ordinary cores
     transposed:     the 16-row side of the tensor core holds n, and the 8-column side m
+    tf32:           f32 operands are rounded to tf32 and multiplied on tensor cores
     """
 
     batch: int
@@ -73,18 +74,20 @@ class Product:
     k: int
     dtype: DType
     transposed: bool
+    tf32: bool = False
 
     @staticmethod
-    def of(shape: Shape, k: int, dtype: DType) -> Product:
+    def of(shape: Shape, k: int, dtype: DType, tf32: bool = False) -> Product:
         """Choose the form with the least padding for a result tile ``[.., m, n]``; on a tie the normal one."""
         *lead, m, n = shape
         normal = _round_up(m, _MMA_P) * _round_up(n, _MMA_Q)
         turned = _round_up(n, _MMA_P) * _round_up(m, _MMA_Q)
-        return Product(prod(lead), m, n, k, dtype, dtype in TENSOR_TYPES and turned < normal)
+        fast = dtype in TENSOR_TYPES or tf32
+        return Product(prod(lead), m, n, k, dtype, fast and turned < normal, tf32)
 
     @property
     def on_tensor_cores(self) -> bool:
-        return self.dtype in TENSOR_TYPES
+        return self.dtype in TENSOR_TYPES or self.tf32
 
     def padding(self, position: int) -> tuple[int, int]:
         """Multiples to which the last two dims of operand ``position`` are padded."""
@@ -364,7 +367,9 @@ class _Placer:
 
     def _product(self, node: int) -> Product:
         a, b = self.block.nodes[node].operands
-        return Product.of(self.tiles[node], self.tiles[a][-1], self._product_type(a, b))
+        dtype = self._product_type(a, b)
+        tf32 = self.block.tf32 and dtype is DType.F32 and not {a, b} & self.block.wide
+        return Product.of(self.tiles[node], self.tiles[a][-1], dtype, tf32)
 
     def _product_type(self, a: int, b: int) -> DType:
         """The element type of a product: that of the loaded operands; with none, that of all loads it depends on. It is f32

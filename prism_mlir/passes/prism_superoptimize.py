@@ -35,7 +35,7 @@ class PrismSuperoptimizePass(PrismPass):
 
     - ``target``: chip (default ``sm_80``)
     - ``operators``, ``grid-dims``: of ``sgraph-generate``
-    - ``samples``, ``seed``: of ``sgraph-instantiate-parameters``
+    - ``samples``, ``seed``, ``allow-tf32``: of ``sgraph-instantiate-parameters``
 
     Before:
 
@@ -60,6 +60,7 @@ class PrismSuperoptimizePass(PrismPass):
     grid_dims: int = SearchLimits().grid_dims
     samples: int = DEFAULT_SAMPLES
     seed: int = 0
+    allow_tf32: bool = False
 
     def __post_init__(self) -> None:
         self.expand()  # bad options are refused before anything runs
@@ -72,9 +73,11 @@ class PrismSuperoptimizePass(PrismPass):
             SgraphPrunePass(),
             SgraphInstantiateMapsPass(seed=self.seed),
             SgraphVerifyPass(seed=self.seed, proved_only=True),
-            SgraphInstantiateParametersPass(target=self.target, samples=self.samples, seed=self.seed),
+            SgraphInstantiateParametersPass(
+                target=self.target, samples=self.samples, seed=self.seed, allow_tf32=self.allow_tf32
+            ),
             SgraphFuseThreadsPass(),
-            SgraphToGpuPass(),
+            SgraphToGpuPass(allow_tf32=self.allow_tf32),
             GpuToPtxPass(target=self.target),
         )
 

@@ -33,6 +33,7 @@ class SgraphInstantiateParametersPass(PrismPass):
 
     - ``target``: chip (default ``sm_80``)
     - ``samples``: schedules to look at, at most
+    - ``allow-tf32``: products of f32 tensors may round their operands to tf32, for tensor cores
     - ``keep``: graphs to keep for each program, best first
     - ``seed``: of the sampling
 
@@ -58,6 +59,7 @@ class SgraphInstantiateParametersPass(PrismPass):
     samples: int = DEFAULT_SAMPLES
     keep: int = 1
     seed: int = 0
+    allow_tf32: bool = False
 
     def __post_init__(self) -> None:
         find_target(self.target)
@@ -76,7 +78,7 @@ class SgraphInstantiateParametersPass(PrismPass):
             raise CodegenError(f"no graph of @{work.program.name} is proved", None, "raise the search limits")
         graphs = [work.graphs[k] for k in proved]
         source = {g.fingerprint: work.ops[k] for g, k in zip(graphs, proved, strict=True)}
-        made, impossible = code_graphs(work.program, graphs)
+        made, impossible = code_graphs(work.program, graphs, tf32=self.allow_tf32)
         if impossible and not made:
             raise CodegenError(f"no graph of @{work.program.name} can be built: {impossible[0][1]}")
         choice = choose(list(made), target, work.program, samples=self.samples, seed=self.seed)

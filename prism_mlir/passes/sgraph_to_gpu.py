@@ -13,6 +13,7 @@ from xdsl.rewriter import Rewriter
 
 from prism_mlir.codegen.compile import lower
 from prism_mlir.dialects.sgraph.bridge import ir_to_schedule
+from prism_mlir.graph.code_graph import code_graph
 from prism_mlir.graph.errors import Location, VerifyError
 from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.passes.base import PrismPass
@@ -38,6 +39,7 @@ class SgraphToGpuPass(PrismPass):
     Options:
 
     - ``unproved``: also take graphs whose verdict is not ``proved``
+    - ``allow-tf32``: products of f32 tensors may round their operands to tf32; give it to ``sgraph-instantiate-parameters`` as well
 
     Before:
 
@@ -61,6 +63,7 @@ class SgraphToGpuPass(PrismPass):
     after: ClassVar[Stage] = Stage.GPU
 
     unproved: bool = False
+    allow_tf32: bool = False
 
     def rewrite(self, ctx: Context, op: ModuleOp) -> None:
         for work in work_of(op):
@@ -73,7 +76,8 @@ class SgraphToGpuPass(PrismPass):
                     )
                 place = location_of(source) or Location("<module>")
                 with at(source):
-                    lowered = lower(work.program, graph, schedule, name=name)
+                    made = code_graph(work.program, graph, tf32=self.allow_tf32)
+                    lowered = lower(work.program, made, schedule, name=name)
                     emitted = from_upstream(lowered.gpu_module, place.file)
                 gpu = next(o for o in emitted if op_name(o) == "gpu.module")
                 for inner in gpu.walk():

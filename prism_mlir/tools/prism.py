@@ -79,6 +79,12 @@ def compile_command(
     workspace: Annotated[
         WorkspacePlace, typer.Option(help="Buffers between kernels: the host function allocates them, or takes them.")
     ] = WorkspacePlace.ALLOC,
+    allow_tf32: Annotated[
+        bool,
+        typer.Option(
+            "--allow-tf32", help="Products of f32 tensors may round to tf32 for tensor cores; exact f32 if not."
+        ),
+    ] = False,
     profile: Annotated[bool, typer.Option("--profile", help="Let a GPU time the best few schedules.")] = False,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
@@ -114,6 +120,7 @@ def compile_command(
         profile=profile,
         jobs=jobs,
         keep_partial=keep_partial,
+        allow_tf32=allow_tf32,
         host=host,
         workspace=workspace,
     )

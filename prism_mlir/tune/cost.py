@@ -256,10 +256,10 @@ def _traffic(kernel: _Kernel, target: Target) -> tuple[int, int, int]:
 
 
 def _tensor_work(kernel: _Kernel) -> int:
-    """Multiply-adds on tensor cores of one block."""
+    """Multiply-adds on tensor cores of one block; one of tf32 takes the time of two (Ampere white paper)."""
     products = kernel.placement.products.items()
     warps = kernel.schedule.warps
-    return sum(executed_fma(p, warps) * kernel.times(k) for k, p in products if p.on_tensor_cores)
+    return sum((1 + p.tf32) * executed_fma(p, warps) * kernel.times(k) for k, p in products if p.on_tensor_cores)
 
 
 def _instructions(kernel: _Kernel) -> tuple[float, float]:
