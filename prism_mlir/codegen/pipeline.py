@@ -60,14 +60,14 @@ def _is_aligned(state: KernelState, node: int, source: GlobalTensor, buffer: Buf
 def issue_copy(state: KernelState, copy: TileCopy, slot: Int) -> None:
     """Request one tile (of the iteration ``state.step``) into copy ``slot`` of its buffer.
 
-    Many rounds are a loop, eight of them a turn. Where the permutation of chunks has come round by then, addresses grow by the
-    same from turn to turn.
+    Many rounds are a loop, some of them a turn: as many as it takes until the permutation of chunks has come round, so that from
+    turn to turn all addresses grow by the same.
     """
     b, layout = state.b, copy.buffer.layout
     threads, total = state.threads.count, layout.rows * (layout.columns // copy.chunk)
     rounds = -(-total // threads)
-    rows_a_turn = _rows_a_turn(copy, threads)
-    if rounds <= _UNROLLED_COPIES or rows_a_turn is None:
+    regular = _turn(copy, threads)
+    if rounds <= _UNROLLED_COPIES or regular is None:
 
         def one(j: Int, _: list[str]) -> list[str]:
             _round(state, copy, slot, (0, j))
@@ -76,26 +76,29 @@ def issue_copy(state: KernelState, copy: TileCopy, slot: Int) -> None:
         b.loop(rounds, one, unroll=_UNROLLED_COPIES)
         return
 
+    each, rows = regular
+
     def turn(k: Int, _: list[str]) -> list[str]:
-        for j in range(_UNROLLED_COPIES):
-            _round(state, copy, slot, (b.mul(k, rows_a_turn), j))
+        for j in range(each):
+            _round(state, copy, slot, (b.mul(k, rows), j))
         return []
 
-    turns = total // threads // _UNROLLED_COPIES
-    b.loop(turns, turn)
-    for j in range(turns * _UNROLLED_COPIES, rounds):
+    turns = total // threads // each
+    b.loop(turns, turn, unroll=1)
+    for j in range(turns * each, rounds):
         _round(state, copy, slot, (0, j))
 
 
-def _rows_a_turn(copy: TileCopy, threads: int) -> int | None:
-    """Rows that eight rounds copy, where these are all alike for what follows from a row's number; else ``None``."""
+def _turn(copy: TileCopy, threads: int) -> tuple[int, int] | None:
+    """Rounds of a turn, and the rows they copy; ``None`` where no few rounds are alike for what follows from a row's number."""
     layout = copy.buffer.layout
     per_row = layout.columns // copy.chunk
     long = [d for d in layout.order[:-1] if layout.extents[d] > 1]
-    if threads % per_row or len(long) != 1:
-        return None
-    rows = threads // per_row * _UNROLLED_COPIES
-    return rows if rows % layout.period(long[0]) == 0 else None
+    for rounds in (_UNROLLED_COPIES, 2 * _UNROLLED_COPIES, 4 * _UNROLLED_COPIES):
+        rows, rest = divmod(rounds * threads, per_row)
+        if not rest and len(long) == 1 and rows % layout.period(long[0]) == 0:
+            return rounds, rows
+    return None
 
 
 def _round(state: KernelState, copy: TileCopy, slot: Int, which: tuple[Int, Int]) -> None:
@@ -144,7 +147,8 @@ def _move(state: KernelState, copy: TileCopy, chunk: Chunk, slot: Int) -> None:
     for d, stride in enumerate(copy.source.strides):
         start = state.origin(node, d, state.added_to_load(node, d))
         place = b.add(place, b.mul(b.add(start, coordinates[d]), stride))
-    place = b.choose(exists, place, copy.source.offset)
+    if not copy.is_async:  # a copy of no bytes reads nothing, wherever its address is
+        place = b.choose(exists, place, copy.source.offset)
     target, target_type = state.view(copy.buffer, slot if copy.buffer.slots > 1 else 0, chunk.passed)
     at = state.element(copy.buffer, chunk.element)
     if not copy.is_async:

@@ -4,8 +4,8 @@
 // RUN: prism-opt %s --sgraph-to-gpu --gpu-to-ptx --split-input-file | sed -f %S/Inputs/ptx.sed | FileCheck %s --check-prefix=PTX
 
 // 13 rows in two blocks: 7 each, of which the last one's seventh does not exist. 7 rows of 8 chunks are work for 56 of 64 threads; the
-// others ask for nothing. A row r of block b exists if r < min(13 - 7b, 7); one that does not is read at the tensor's start, 0 elements
-// of it, and the copy fills with zeros: of 16 bytes, 16 or 0 are read.
+// others ask for nothing. A row r of block b exists if r < min(13 - 7b, 7); of one that does not 0 elements are read, and
+// the copy fills with zeros: of 16 bytes, 16 or 0 are read.
 //
 // CHECK-LABEL: "gpu.module"() <{sym_name = "rows"}>
 // CHECK: %[[TID:[^ ,)]+]] = "arith.index_castui"
@@ -19,11 +19,9 @@
 // CHECK: %[[SOME:[^ ,)]+]] = "arith.maxsi"(%[[LEFT]], %c0)
 // CHECK: %[[ROWS:[^ ,)]+]] = "arith.minui"(%[[SOME]], %c7)
 // CHECK: %[[EXISTS:[^ ,)]+]] = "arith.cmpi"(%[[ROW]], %[[ROWS]]) <{predicate = 6 : i64}>
-// CHECK: %[[FROM:[^ ,)]+]] = "arith.select"(%[[EXISTS]], %{{[^ ,)]+}}, %c0)
 // CHECK: %[[SIZE:[^ ,)]+]] = "arith.select"(%[[EXISTS]], %{{[^ ,)]+}}, %c0)
 // CHECK: %[[S:[^ ,)]+]] = "arith.index_castui"(%[[SIZE]])
-// CHECK: %[[F:[^ ,)]+]] = "arith.index_castui"(%[[FROM]])
-// CHECK: "nvgpu.device_async_copy"(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %arg0, %[[F]], %[[S]]) <{bypassL1, dstElements = 8 : index,
+// CHECK: "nvgpu.device_async_copy"(%{{[^ ,)]+}}, %{{[^ ,)]+}}, %arg0, %{{[^ ,)]+}}, %[[S]]) <{bypassL1, dstElements = 8 : index,
 // The store asks the same.
 // CHECK: "gpu.barrier"
 // CHECK: "scf.if"(%[[WORK]])
