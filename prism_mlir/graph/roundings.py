@@ -1,9 +1,11 @@
 """Which computed operands of products may be rounded to 16 bits, as tensor cores take them.
 
 The source rounds some values that its products read, and a kernel may round the same ones: the operand of a product is then as
-accurate as the source's. But a graph may also multiply in another order, or multiply what is only a part of a sum. Rounding a
-product that the source does not round, or a part of it, is another error: parts may cancel, and a value that the source keeps in
-f32, or never forms, may overflow. Such operands stay f32 (``BlockGraph.wide``), and no tensor core computes their products.
+accurate as the source's. Factors make no difference, they scale a value and its rounding alike: where the source rounds ``x r``
+for the sum of terms ``x r w``, code may round ``x`` times anything, or ``r w``. But a graph may also multiply in another order,
+or multiply what is only a part of a sum, or a term of one, or sum up terms of which the source rounds nothing. Rounding these is
+another error: parts may cancel, and a value that the source keeps in f32, or never forms, may overflow. Such operands stay f32
+(``BlockGraph.wide``), and no tensor core computes their products.
 
 What goes through a function that is not linear, such as the exponential of a softmax, has a rounding of its own size.
 """
@@ -11,12 +13,12 @@ What goes through a function that is not linear, such as the exponential of a so
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.mapping import Partition, tile_partitions
-from prism_mlir.graph.ops import Kind, Op
+from prism_mlir.graph.ops import ADD, DIV, MUL, Kind, Op, Shape
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.shifts import is_linear
 
@@ -25,24 +27,28 @@ _ROUNDED = ("f16", "bf16")
 
 
 class _Expressions:
-    """Numbers expressions, so that equal ones are one number."""
+    """Numbers expressions, so that equal ones are one number: the order of terms and of factors makes no difference."""
 
     def __init__(self) -> None:
         self._known: dict[object, Expression] = {}
+        self._parts: dict[tuple[Op, Expression], tuple[Expression, ...]] = {}  # terms of sums, factors of products
 
     def number(self, *key: object) -> Expression:
         return self._known.setdefault(key, len(self._known))
 
     def of(self, op: Op, operands: Sequence[Expression]) -> Expression:
-        if op.spec.commutative:
-            operands = sorted(operands)
-        return self.number(op, *operands)
+        if op not in (ADD, MUL):
+            return self.number(op, *(sorted(operands) if op.spec.commutative else operands))
+        parts = tuple(sorted(p for v in operands for p in self._parts.get((op, v), (v,))))
+        number = self.number(op, *parts)
+        self._parts[op, number] = parts
+        return number
 
 
 def mark_wide(program: Program, graph: KernelGraph) -> KernelGraph:
     """The graph with the operands of products that must stay f32; library operators and symbolic mappings are left alone."""
     expressions = _Expressions()
-    rounded = set(_rounded_products(program, expressions))
+    rounded = set(_rounded_values(program, expressions))
     values = [expressions.number("input", k) for k in range(len(graph.inputs))]
     nodes = []
     for node in graph.nodes:
@@ -60,24 +66,61 @@ def mark_wide(program: Program, graph: KernelGraph) -> KernelGraph:
     return graph if made == graph.nodes else replace(graph, nodes=made)
 
 
-def _rounded_products(program: Program, expressions: _Expressions) -> Iterator[Expression]:
-    """Products of the source of which it rounds something linear, for another product."""
+def _rounded_values(program: Program, expressions: _Expressions) -> Iterator[Expression]:
+    """The factors of what the source rounds for a product."""
     first = len(program.inputs)
     values = [expressions.number("input", k) for k in range(first)]
     for node in program.nodes:
         values.append(expressions.of(node.op, [values[v] for v in node.operands]))
+    nodes = _Nodes(
+        lambda v: program.nodes[v - first].op if v >= first else None,
+        lambda v: program.nodes[v - first].operands,
+        lambda v: program.shapes[v],
+    )
     for node in program.nodes:
         if node.op.kind is Kind.MATMUL:
-            for v in node.operands:
+            for v, dim in zip(node.operands, (-1, -2), strict=True):
                 if v >= first and str(program.nodes[v - first].dtype) in _ROUNDED:
-                    for product in _products(v - first, lambda k: program.nodes[k].op, lambda k: _inner(program, k)):
-                        yield values[first + product]
+                    yield from (values[f.node] for f in nodes.factors(v, dim) if f.varies)
 
 
-def _inner(program: Program, node: int) -> list[int]:
-    """The operands of a program node that are nodes."""
-    first = len(program.inputs)
-    return [v - first for v in program.nodes[node].operands if v >= first]
+@dataclass(frozen=True, slots=True)
+class _Factor:
+    """What a value is a product of, element by element. varies: whether it does along the dim that is summed up."""
+
+    node: int
+    varies: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Nodes:
+    """Nodes of a program or of a block, as both have them."""
+
+    op: Callable[[int], object]
+    operands: Callable[[int], Sequence[int]]
+    shape: Callable[[int], Shape]
+
+    def factors(self, root: int, dim: int) -> Iterator[_Factor]:
+        """The factors of an operand that a product sums up along ``dim``."""
+        pending: list[tuple[int, int | None]] = [(root, dim % len(self.shape(root)))]
+        seen = set[tuple[int, int | None]]()
+        while pending:
+            node, at = pending.pop()
+            op = self.op(node)
+            if (node, at) in seen:
+                continue
+            seen.add((node, at))
+            if isinstance(op, Op) and op.kind in (Kind.TRANSPOSE, Kind.RESHAPE):
+                pending += [(v, None if op.perm is None or at is None else op.perm[at]) for v in self.operands(node)]
+            elif isinstance(op, Accum) or (isinstance(op, Op) and _scales(op)):
+                pending += [(v, at) for v in self.operands(node)]
+            elif not isinstance(op, Op) or op.kind is not Kind.CONSTANT:
+                yield _Factor(node, at is None or self.shape(node)[at] > 1)
+
+
+def _scales(op: Op) -> bool:
+    """Whether each element of a result is one of an operand, but for factors."""
+    return op in (MUL, DIV) or op.name == "keep" or is_linear(op)
 
 
 def _products(root: int, op_of: Callable[[int], object], operands_of: Callable[[int], Sequence[int]]) -> Iterator[int]:
@@ -114,17 +157,27 @@ def _tiles(block: BlockGraph, inputs: Sequence[Expression], expressions: _Expres
 def _wide(
     block: BlockGraph, parts: Sequence[Sequence[Partition]], tiles: Sequence[Expression], rounded: set[Expression]
 ) -> Iterator[int]:
-    """Computed operands that depend linearly on a product which the source does not round, or on a part of one."""
+    """Computed operands of products in whose terms the source rounds nothing, and those that depend linearly on a product of
+    matrices, or on a part of one, that the source does not round."""
+    nodes = _Nodes(lambda k: block.nodes[k].op, lambda k: block.nodes[k].operands, lambda k: block.shapes[k])
 
-    def foreign(root: int) -> bool:
-        products = _products(root, lambda k: block.nodes[k].op, lambda k: block.nodes[k].operands)
-        return any(tiles[m] not in rounded or _is_part(block, parts, m, root) for m in products)
+    def foreign(factor: int, root: int) -> bool:
+        products = list(_products(factor, nodes.op, nodes.operands))
+        unknown = bool(products) and tiles[factor] not in rounded
+        return unknown or any(_is_part(block, parts, m, root) for m in products)
 
     for node in block.nodes:
         if isinstance(node.op, Op) and node.op.kind is Kind.MATMUL:
-            for v in node.operands:
-                if not isinstance(block.nodes[v].op, Load) and foreign(v):
+            factors = [list(nodes.factors(v, dim)) for v, dim in zip(node.operands, (-1, -2), strict=True)]
+            varying = [f.node for side in factors for f in side if f.varies]
+            alike = any(_is_function(nodes.op(k)) or tiles[k] in rounded for k in varying)
+            for v, side in zip(node.operands, factors, strict=True):
+                if not isinstance(block.nodes[v].op, Load) and (not alike or any(foreign(f.node, v) for f in side)):
                     yield v
+
+
+def _is_function(op: object) -> bool:
+    return isinstance(op, Op) and op.kind is Kind.UNARY
 
 
 def _is_part(block: BlockGraph, parts: Sequence[Sequence[Partition]], product: int, root: int) -> bool:

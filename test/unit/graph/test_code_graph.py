@@ -18,7 +18,7 @@ from prism_mlir.graph.footprint import place
 from prism_mlir.graph.hoist import hoist_loads
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.mapping import Mapping, tile_partitions
-from prism_mlir.graph.ops import ADD, MATMUL, Kind, Op, unary
+from prism_mlir.graph.ops import ADD, MATMUL, MUL, Kind, Op, unary
 from prism_mlir.graph.program import Program
 from prism_mlir.search.limits import SearchLimits
 
@@ -75,6 +75,56 @@ def test_what_the_source_keeps_in_f32_is_not_rounded() -> None:
     for graph in graphs(program):
         (node,) = code_graph(program, graph).custom
         assert len(node.block.wide) == 1
+
+
+def products_by_width(program: Program) -> set[tuple[bool, bool]]:
+    """Of all products of all graphs: whether an operand is computed, and whether one of them stays wide."""
+    found = set()
+    for graph in graphs(program):
+        for node in code_graph(program, graph).custom:
+            for k in products(node.block):
+                operands = set(node.block.nodes[k].operands)
+                computed = {v for v in operands if not isinstance(node.block.nodes[v].op, Load)}
+                assert operands & node.block.wide in (set(), computed)
+                found.add((bool(computed), bool(operands & node.block.wide)))
+    return found
+
+
+def test_a_term_of_a_sum_is_not_rounded() -> None:
+    """Of (D + A B) C the source rounds the sum. Where a graph multiplies terms by C, A B is not rounded: D may be nearly -A B."""
+    sizes = {**SIZES, "D": (8, 32)}
+    program = build_program("shifted", sizes, [(MATMUL, (0, 1)), (ADD, (4, 3)), (MATMUL, (5, 2))])
+    seen = set()
+    for graph in graphs(program):
+        (node,) = code_graph(program, graph).custom
+        operands = {v for k in products(node.block) for v in node.block.nodes[k].operands}
+        computed = [v for v in operands if not isinstance(node.block.nodes[v].op, Load)]
+        seen |= {(node.block.nodes[v].op == ADD, v in node.block.wide) for v in computed}
+    assert (False, False) not in seen
+    assert {(True, False), (False, True)} <= seen
+
+
+@pytest.mark.parametrize(
+    ("sizes", "nodes"),
+    [
+        ({"A": (8, 16), "B": (16, 32), "s": (8, 1)}, [(MATMUL, (0, 1)), (MUL, (3, 2))]),
+        ({"A": (8, 16), "B": (16, 32), "s": (1, 32)}, [(MATMUL, (0, 1)), (MUL, (3, 2))]),
+        ({"A": (8, 16), "B": (16, 32), "D": (8, 16)}, [(MATMUL, (0, 1)), (MATMUL, (2, 1)), (ADD, (3, 4))]),
+    ],
+)
+def test_where_the_source_rounds_nothing_nothing_is(
+    sizes: dict[str, tuple[int, ...]], nodes: list[tuple[Op, tuple[int, ...]]]
+) -> None:
+    """(A B) s = (A s) B = A (B s), and A B + D B = (A + D) B: rounded before the sum over k, these lose what cancels in it."""
+    program = build_program("late", sizes, nodes)
+    assert products_by_width(program) == {(False, False), (True, True)}
+
+
+def test_factors_of_what_the_source_rounds_may_be_rounded() -> None:
+    """The source rounds A s in (A s) B t, a sum of terms A s B t; graphs round A s, B t, A s t and so on."""
+    sizes = {"A": (8, 16), "B": (16, 32), "s": (8, 1), "t": (1, 32)}
+    program = build_program("scaled", sizes, [(MUL, (0, 2)), (MATMUL, (4, 1)), (MUL, (5, 3))])
+    assert products_by_width(program) == {(False, False), (True, False)}
 
 
 @pytest.mark.parametrize("program", [attention(2, 8, 4, 4), qk_attention(2, 8, 4, 4), rms_norm_mlp(8, 64, 32)])
