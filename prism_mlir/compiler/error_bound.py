@@ -142,4 +142,6 @@ def _binary(op: Op, a: list[F64], e: list[F64], value: F64) -> F64:
         return np.asarray((e[0] + abs(value) * e[1]) / np.maximum(abs(a[1]) - e[1], 0.0) + 2 * own)
     if op.name == "keep":
         return np.asarray(np.where(a[0] != 0, e[1], 0.0))
+    if op.name in ("add", "sub"):  # a graph may multiply the terms first, and round them
+        own = F32_UNIT * (abs(a[0]) + abs(a[1]))
     return np.asarray(e[0] + e[1] + own)

@@ -12,7 +12,7 @@ from prism_mlir.compiler.accuracy import Reference, compare, reduction_length, r
 from prism_mlir.compiler.input_sets import input_sets
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.examples import attention, build_program, rms_norm, rms_norm_mlp, swiglu
-from prism_mlir.graph.ops import MATMUL, unary
+from prism_mlir.graph.ops import MATMUL, MUL, SUB, unary
 from prism_mlir.graph.program import Program
 
 F16 = DType.F16
@@ -144,6 +144,21 @@ def test_cancellation_inside_a_function_is_no_fault() -> None:
     assert step < reference.bound[0, 0] < 40 * step
     (at_two,) = references(program, (np.array([[2.0]], np.float32),))
     assert at_two.bound[0, 0] < 100 * 2.0**-23  # nothing cancels there
+
+
+def test_terms_that_cancel_may_be_multiplied_first() -> None:
+    """(a - b) c as a c - b c in f32, where a and b are nearly alike: a thousand times the error of what is left, but no more."""
+    nodes = [(SUB, (0, 1)), (MUL, (3, 2))]
+    program = with_f32(build_program("p", dict.fromkeys("abc", (8, 32)), nodes))
+    rng = np.random.default_rng(0)
+    a, c = (rng.uniform(1, 2, (8, 32)).astype(np.float32) for _ in range(2))
+    b = (a * (1 + 1e-3 * rng.standard_normal((8, 32)))).astype(np.float32)
+    (reference,) = references(program, [a, b, c])
+    error = np.abs((a * c - b * c) - reference.exact)
+    assert (error <= reference.bound).all()
+    assert (error > 2.0**-22 * np.abs(reference.exact)).any()
+    half = (a * c).astype(np.float16).astype(np.float64) - b.astype(np.float64) * c
+    assert (np.abs(half - reference.exact) > reference.bound).mean() > 0.9
 
 
 def test_denormal_factors_lose_bits() -> None:
