@@ -6,7 +6,7 @@ Fragment layouts are those of ``mma.m16n8k16`` (PTX ISA, "Matrix Fragments for m
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from math import prod
@@ -46,9 +46,9 @@ def element_offset(b: Builder, layout: TileLayout, coordinates: Sequence[Int]) -
     swizzle = layout.swizzle
     if swizzle is None:
         return b.add(b.mul(row, layout.pitch), column)
-    key = b.rem(b.div(row, 1 << swizzle.shift), swizzle.mask + 1)
+    key = b.mul(b.rem(b.div(row, 1 << swizzle.shift), swizzle.mask + 1), swizzle.step)
     varying, number = parts(b.div(column, layout.chunk))
-    low = number % (swizzle.mask + 1)  # only these bits of the number are exchanged
+    low = number % swizzle.chunks  # only these bits of the number are exchanged
     chunk = b.add(b.xor(b.add(varying, low), key), number - low)
     return b.add(b.add(b.mul(row, layout.pitch), b.mul(chunk, layout.chunk)), b.rem(column, layout.chunk))
 
@@ -156,6 +156,14 @@ class Fragments:
 
         Without guards, packs that lie past the tile are moved inside, and ``body`` is called for them too.
         """
+        for pack in self._packs(b, threads):
+            _visit(b, pack if guarded else _moved_inside(b, pack, self.shape), body, guarded)
+
+    def every(self, b: Builder, threads: Threads) -> list[tuple[Pack, Bool]]:
+        """Every pack of this thread, moved inside the tile where it lies past it, and whether it does not."""
+        return [(_moved_inside(b, pack, self.shape), pack.valid) for pack in self._packs(b, threads)]
+
+    def _packs(self, b: Builder, threads: Threads) -> Iterator[Pack]:
         g, t2 = b.div(threads.lane, 4), b.mul(b.rem(threads.lane, 4), 2)
         for batch in range(self.product.batch):
             lead = b.unflatten(batch, self.shape[:-2])
@@ -165,8 +173,7 @@ class Fragments:
                     first = self.register(batch, a, c)
                     for i in range(2):
                         row = b.add(b.mul(tile_p, 16), b.add(g, 8 * i))
-                        for pack in self._row(b, lead, row, b.add(b.mul(tile_q, 8), t2), first + 2 * i):
-                            _visit(b, pack if guarded else _moved_inside(b, pack, self.shape), body, guarded)
+                        yield from self._row(b, lead, row, b.add(b.mul(tile_q, 8), t2), first + 2 * i)
 
     def _row(self, b: Builder, lead: Sequence[Int], p: Int, q: Int, register: int) -> list[Pack]:
         width = 1 if self.product.transposed or self.sides[1] % 2 else 2

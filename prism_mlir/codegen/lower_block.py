@@ -10,6 +10,13 @@ from dataclasses import dataclass, field
 
 from prism_mlir.codegen.accumulate import accumulate, add_to_registers, start_accumulator
 from prism_mlir.codegen.builder import Int
+from prism_mlir.codegen.fragment_reduction import (
+    FragmentReduction,
+    add_fragments,
+    finish_fragments,
+    raise_by_fragments,
+    reduce_fragments,
+)
 from prism_mlir.codegen.kernel_state import GlobalTensor, KernelState
 from prism_mlir.codegen.layout import spread_of
 from prism_mlir.codegen.matmul import check_registers, multiply
@@ -21,7 +28,6 @@ from prism_mlir.codegen.reduction import (
     finish_partials,
     raise_maximum,
     reduce_tile,
-    start_partials,
 )
 from prism_mlir.codegen.running import advance_maximum, rescaled_registers, start_maximum
 from prism_mlir.codegen.save import save
@@ -134,7 +140,10 @@ class BlockLowering:
             if k in state.spreads:
                 self.carried[k] = [zero] * state.spreads[k].count
             elif node.operands[0] in state.placement.fused:
-                self.carried[k] = start_partials(state, RowReduction.of(state, node.operands[0]))
+                fragments = FragmentReduction.of(state, node.operands[0])
+                rows = RowReduction.of(state, node.operands[0]).each_warp if fragments is None else fragments.count
+                monoid = node.op.monoid
+                self.carried[k] = [state.math.neutral(monoid)] * rows
 
     def _unpack(self, keys: Sequence[int], values: Sequence[str]) -> None:
         rest = iter(values)
@@ -191,14 +200,26 @@ class BlockLowering:
 
     def _reduction(self, node: int) -> None:
         state = self.state
-        reduction = RowReduction.of(state, node)
         accum, running = state.placement.fused.get(node), state.placement.rising.get(node)
+        fragments = FragmentReduction.of(state, node)
+        if fragments is not None:
+            self._fragment_reduction(fragments, accum, running)
+            return
+        reduction = RowReduction.of(state, node)
         if running is not None:
             raise_maximum(state, reduction, running)
         elif accum is None:
             reduce_tile(state, reduction)
         else:
             self.carried[accum] = add_partials(state, reduction, self.carried[accum], accum)
+
+    def _fragment_reduction(self, reduction: FragmentReduction, accum: int | None, running: int | None) -> None:
+        if running is not None:
+            raise_by_fragments(self.state, reduction, running)
+        elif accum is None:
+            reduce_fragments(self.state, reduction)
+        else:
+            self.carried[accum] = add_fragments(self.state, reduction, self.carried[accum], accum)
 
     def _feed(self, node: int, operand: int) -> None:
         state = self.state
@@ -215,4 +236,8 @@ class BlockLowering:
         if node in state.spreads:
             state.registers[node] = self.carried[node]
         elif operand in state.placement.fused:
-            finish_partials(state, RowReduction.of(state, operand), self.carried[node], node)
+            fragments = FragmentReduction.of(state, operand)
+            if fragments is not None:
+                finish_fragments(state, fragments, self.carried[node], node)
+            else:
+                finish_partials(state, RowReduction.of(state, operand), self.carried[node], node)

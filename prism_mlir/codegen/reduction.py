@@ -59,11 +59,6 @@ class RowReduction:
         return -(-self.rows // self.warps)
 
 
-def start_partials(state: KernelState, reduction: RowReduction) -> list[str]:
-    """Neutral partial results, one a row of the warp."""
-    return [state.math.neutral(reduction.monoid)] * reduction.each_warp
-
-
 def add_partials(state: KernelState, reduction: RowReduction, partials: Sequence[str], accum: int) -> list[str]:
     """Combine this tile's elements into each lane's partial results of accumulator ``accum``."""
     state.touch(shared_reads(state, reduction.operand, False) | factor_reads(state, accum), set())

@@ -94,7 +94,7 @@ class BlockGraph:
     nodes:   loads, operators, accumulators
     outputs: nodes that are saved, in the order of the kernel's results
     wide:    computed operands of products that code must not round to 16 bits. Made for code (see ``roundings``).
-    tf32:    whether products of f32 operands may round them to tf32. For code, too.
+    tf32:    products of f32 operands that may round them to tf32. For code, too.
     """
 
     grid: tuple[str, ...]
@@ -103,7 +103,7 @@ class BlockGraph:
     nodes: tuple[BlockNode, ...]
     outputs: tuple[int, ...]
     wide: frozenset[int] = frozenset()
-    tf32: bool = False
+    tf32: frozenset[int] = frozenset()
 
     @property
     def parallel_dims(self) -> tuple[str, ...]:

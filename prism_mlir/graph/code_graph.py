@@ -7,13 +7,12 @@ Loads that every iteration would repeat leave the loop (``hoist``), exponentials
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from prism_mlir.graph.errors import UnsupportedError
 from prism_mlir.graph.hoist import hoist_loads
-from prism_mlir.graph.kernel import CustomNode, KernelGraph
+from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
-from prism_mlir.graph.roundings import mark_wide
+from prism_mlir.graph.roundings import mark_tf32, mark_wide
 from prism_mlir.graph.scaled_tiles import scale_tiles
 
 
@@ -22,12 +21,7 @@ def code_graph(program: Program, graph: KernelGraph, *, tf32: bool = False) -> K
     once keeps it. Raises what :func:`~prism_mlir.graph.scaled_tiles.scale_tiles` raises.
     """
     made = mark_wide(program, scale_tiles(program, hoist_loads(graph)))
-    return _with_tf32(made) if tf32 else made
-
-
-def _with_tf32(graph: KernelGraph) -> KernelGraph:
-    nodes = (replace(n, block=replace(n.block, tf32=True)) if isinstance(n, CustomNode) else n for n in graph.nodes)
-    return replace(graph, nodes=tuple(nodes))
+    return mark_tf32(program, made) if tf32 else made
 
 
 def code_graphs(

@@ -9,6 +9,7 @@ builds exactly what was promised. The rules:
   needs other elements than the thread holds
 * a computed operand of a tensor-core product is first written to shared memory in the element type of the product
 * a result in registers goes through shared memory, where there is room for it after the loop, so that each thread stores 16 bytes
+* reductions along the last dim of a tile in registers are done there, others read shared memory
 * reductions leave their result in shared memory (f32); one that is accumulated over the loop stays in registers until the end
 """
 
@@ -36,6 +37,7 @@ _CODE_TYPES = (DType.F16, DType.BF16, DType.F32)
 _MAX_FUSED_ROWS = 64  # a thread holds one partial sum for each row its warp reduces
 _MMA_P, _MMA_Q, _MMA_K = 16, 8, 16
 _LANES = 32
+REDUCING_WARPS = 8  # warps that may share rows of a tile in registers that is reduced
 _STORED_TOGETHER = 4  # elements of 16 bytes at least: fewer neighbours are stored from registers
 
 
@@ -136,7 +138,8 @@ class Buffer:
 
     node:  block node whose values it holds
     kind:  ``load``, ``operand`` (rounded for a tensor-core product), ``value`` (f32), ``factor`` (f32, what accumulators are
-           multiplied with when a running maximum rises) or ``store`` (f32, a result on its way to global memory)
+           multiplied with when a running maximum rises), ``partial`` (f32, what each warp has of a row that several reduce) or
+           ``store`` (f32, a result on its way to global memory)
     slots: copies, for the pipeline
     """
 
@@ -277,7 +280,8 @@ def common_spread(
 class Site:
     """A place where an expression is evaluated.
 
-    kind: ``operand`` (rounded copy for a product), ``read`` (by a product, in place), ``reduce``, ``accum`` or ``save``
+    kind: ``operand`` (rounded copy for a product), ``read`` (by a product, in place), ``reduce``, ``rows`` (reduced along the
+          last dim), ``accum`` or ``save``
     """
 
     root: int
@@ -306,7 +310,7 @@ class _Placer:
         self.products = {k: self._product(k) for k, n in enumerate(block.nodes) if is_matmul(n.op)}
         sites = list(self._sites())
         self._spread(sites)
-        buffers = (*self._loads(), *self._values(), *self._operands())
+        buffers = (*self._loads(), *self._values(), *self._operands(), *self._partials())
         last = self._last_uses(sites)
         buffers = tuple(_until(b, last.get(b.key, b.first)) for b in buffers)
         buffers = self._with_stores(buffers)
@@ -368,7 +372,7 @@ class _Placer:
     def _product(self, node: int) -> Product:
         a, b = self.block.nodes[node].operands
         dtype = self._product_type(a, b)
-        tf32 = self.block.tf32 and dtype is DType.F32 and not {a, b} & self.block.wide
+        tf32 = dtype is DType.F32 and node in self.block.tf32
         return Product.of(self.tiles[node], self.tiles[a][-1], dtype, tf32)
 
     def _product_type(self, a: int, b: int) -> DType:
@@ -414,7 +418,7 @@ class _Placer:
                     copied = not self.operand_in_place(v, self.products[k])
                     yield Site(v, self._phase(v), "operand") if copied else Site(v, self._phase(k), "read")
             elif is_reduction(node.op) or (node.op == RUNNING_MAX and node.operands[0] not in self.rising):
-                yield Site(node.operands[0], self._phase(k), "reduce")
+                yield Site(node.operands[0], self._phase(k), "rows" if self._along_rows(k) else "reduce")
             elif isinstance(node.op, Accum) and node.operands[0] not in self.fused:
                 yield Site(node.operands[0], Phase.LOOP, "accum" if node.op.monoid == "sum" else "reduce")
         for out in self.block.outputs:
@@ -431,9 +435,26 @@ class _Placer:
                     self.held[k] = spread
         for site in sites:
             held = [v for v in leaves(self.block, site.root) if v in self.held]
-            fits = site.kind not in ("reduce", "read") and self.spread_of(site.root) is not None
-            if held and not fits:
+            spread = self.spread_of(site.root) if site.kind not in ("reduce", "read") else None
+            if held and (spread is None or (site.kind == "rows" and not spread.on_tensor_cores)):
                 self.spilled.update(held)
+
+    def _along_rows(self, node: int) -> bool:
+        """Whether a node reduces the last dim of a tile."""
+        op, operands = self.block.nodes[node].op, self.block.nodes[node].operands
+        return is_reduction(op) and isinstance(op, Op) and op.dim == len(self.tiles[operands[0]]) - 1
+
+    def _partials(self) -> Iterator[Buffer]:
+        """Small buffers for reductions of tiles in registers."""
+        for k, node in enumerate(self.block.nodes):
+            if not self._along_rows(k):
+                continue
+            spread = self.spread_of(node.operands[0])
+            if spread is None or not spread.on_tensor_cores:
+                continue
+            phase = Phase.AFTER if k in self.fused else self._phase(k)
+            layout = TileLayout.row_major((prod(self.tiles[k]), REDUCING_WARPS), 4)
+            yield Buffer(k, "partial", DType.F32, layout, 1, phase, phase)
 
     def spread_of(self, root: int) -> Product | None:
         return common_spread(self.block, self.tiles, self.held, root)
@@ -465,15 +486,20 @@ class _Placer:
                 for v in self.block.nodes[m].operands
             )
             extents = self._padded(k) if in_place else self.tiles[k]
-            layout = TileLayout(extents, self._load_order(k), dtype.bytes)
+            layout = TileLayout(extents, self._load_order(k), dtype.bytes, self._paired(dtype))
             slots = self.stage_count if self.stages[k] is Stage.BODY else 1
             last = Phase.LOOP if self.stages[k] is Stage.BODY else Phase.BEFORE
             yield Buffer(k, "load", dtype, layout, slots, Phase.BEFORE, last)
 
+    def _paired(self, dtype: DType) -> bool:
+        """Whether lanes of products in the normal form read and write f32 tiles; operands of tf32 are read by single elements."""
+        forms = {p.transposed for p in self.held.values() if p.on_tensor_cores}
+        return dtype is DType.F32 and forms == {False} and not self.block.tf32
+
     def _values(self) -> Iterator[Buffer]:
         for k, node in enumerate(self.block.nodes):
             if node.op == RUNNING_MAX:
-                layout = TileLayout.row_major(self.tiles[k], 4)
+                layout = TileLayout.row_major(self.tiles[k], 4, self._paired(DType.F32))
                 yield Buffer(k, "value", DType.F32, layout, 1, Phase.BEFORE, Phase.LOOP)
                 yield Buffer(k, "factor", DType.F32, layout, 1, Phase.LOOP, Phase.LOOP)
                 continue
@@ -484,7 +510,8 @@ class _Placer:
             first = self._phase(k)
             if accumulated and node.operands[0] not in self.fused:
                 first = Phase.BEFORE  # initialised before the loop
-            yield Buffer(k, "value", DType.F32, TileLayout.row_major(self.tiles[k], 4), 1, first, first)
+            layout = TileLayout.row_major(self.tiles[k], 4, self._paired(DType.F32))
+            yield Buffer(k, "value", DType.F32, layout, 1, first, first)
 
     def _operands(self) -> Iterator[Buffer]:
         done: dict[int, DType] = {}
@@ -505,7 +532,8 @@ class _Placer:
             tile = self.tiles[out]
             if self.spread_of(out) is None or tile[-1] % _STORED_TOGETHER:
                 continue
-            more = Buffer(out, "store", DType.F32, TileLayout.row_major(tile, 4), 1, Phase.AFTER, Phase.AFTER)
+            layout = TileLayout.row_major(tile, 4, self._paired(DType.F32))
+            more = Buffer(out, "store", DType.F32, layout, 1, Phase.AFTER, Phase.AFTER)
             once = [replace(b, slots=1) for b in buffers]
             if _most_alive([*once, more]) == _most_alive(once):
                 buffers = (*buffers, more)

@@ -12,7 +12,7 @@ What goes through a function that is not linear, such as the exponential of a so
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load
@@ -47,26 +47,52 @@ class _Expressions:
 
 def mark_wide(program: Program, graph: KernelGraph) -> KernelGraph:
     """The graph with the operands of products that must stay f32; library operators and symbolic mappings are left alone."""
+    found = _wide_operands(program, graph, _ROUNDED)
+    return _with_blocks(graph, {k: replace(block, wide=wide) for k, (block, wide) in found.items()})
+
+
+def mark_tf32(program: Program, graph: KernelGraph) -> KernelGraph:
+    """The graph with the products whose operands may be rounded to tf32, where that is allowed for all f32 operands of the
+    source's products; the graph itself where this was done."""
+    if any(n.block.tf32 for n in graph.custom):
+        return graph
+    blocks = {}
+    for k, (block, wide) in _wide_operands(program, graph, (*_ROUNDED, "f32")).items():
+        products = (j for j, n in enumerate(block.nodes) if isinstance(n.op, Op) and n.op.kind is Kind.MATMUL)
+        blocks[k] = replace(block, tf32=frozenset(j for j in products if not wide & set(block.nodes[j].operands)))
+    return _with_blocks(graph, blocks)
+
+
+def _with_blocks(graph: KernelGraph, blocks: Mapping[int, BlockGraph]) -> KernelGraph:
+    """The graph with other block graphs in some of its nodes; the graph itself where they are no others."""
+    nodes = tuple(
+        replace(n, block=blocks[k]) if isinstance(n, CustomNode) and blocks.get(k, n.block) != n.block else n
+        for k, n in enumerate(graph.nodes)
+    )
+    return graph if nodes == graph.nodes else replace(graph, nodes=nodes)
+
+
+def _wide_operands(
+    program: Program, graph: KernelGraph, types: Sequence[str]
+) -> dict[int, tuple[BlockGraph, frozenset[int]]]:
+    """Block graphs with the operands that must not be rounded where the source rounds values of some types."""
     expressions = _Expressions()
-    rounded = set(_rounded_values(program, expressions))
+    rounded = set(_rounded_values(program, expressions, types))
     values = [expressions.number("input", k) for k in range(len(graph.inputs))]
-    nodes = []
-    for node in graph.nodes:
+    found = {}
+    for k, node in enumerate(graph.nodes):
         if not isinstance(node, CustomNode) or node.mapping is None:
-            values += [expressions.number("unknown", len(values))] * (
-                len(node.block.outputs) if isinstance(node, CustomNode) else 1
-            )
-            nodes.append(node)
+            results = len(node.block.outputs) if isinstance(node, CustomNode) else 1
+            values += [expressions.number("unknown", len(values))] * results
             continue
         tiles = _tiles(node.block, [values[v] for v in node.operands], expressions)
-        wide = frozenset(_wide(node.block, tile_partitions(node.block, node.mapping), tiles, rounded))
-        nodes.append(node if wide == node.block.wide else replace(node, block=replace(node.block, wide=wide)))
+        wide = _wide(node.block, tile_partitions(node.block, node.mapping), tiles, rounded)
+        found[k] = node.block, frozenset(wide)
         values += [tiles[out] for out in node.block.outputs]
-    made = tuple(nodes)
-    return graph if made == graph.nodes else replace(graph, nodes=made)
+    return found
 
 
-def _rounded_values(program: Program, expressions: _Expressions) -> Iterator[Expression]:
+def _rounded_values(program: Program, expressions: _Expressions, types: Sequence[str]) -> Iterator[Expression]:
     """The factors of what the source rounds for a product."""
     first = len(program.inputs)
     values = [expressions.number("input", k) for k in range(first)]
@@ -80,7 +106,7 @@ def _rounded_values(program: Program, expressions: _Expressions) -> Iterator[Exp
     for node in program.nodes:
         if node.op.kind is Kind.MATMUL:
             for v, dim in zip(node.operands, (-1, -2), strict=True):
-                if v >= first and str(program.nodes[v - first].dtype) in _ROUNDED:
+                if v >= first and str(program.nodes[v - first].dtype) in types:
                     yield from (values[f.node] for f in nodes.factors(v, dim) if f.varies)
 
 

@@ -18,10 +18,17 @@ _CHUNKS_A_LINE = 8
 
 @dataclass(frozen=True, slots=True)
 class Swizzle:
-    """Chunk ``c`` of row ``r`` is stored as chunk ``c ^ ((r >> shift) & mask)``."""
+    """Chunk ``c`` of row ``r`` is stored as chunk ``c ^ (((r >> shift) & mask) * step)``; all three sizes are powers of two, less
+    one for the mask."""
 
     shift: int
     mask: int
+    step: int = 1
+
+    @property
+    def chunks(self) -> int:
+        """Chunks that trade places among themselves."""
+        return (self.mask + 1) * self.step
 
 
 @dataclass(frozen=True)
@@ -31,15 +38,18 @@ class TileLayout:
     extents:       elements along each logical dim, padding included
     order:         logical dims from slowest to fastest; all but the last form the row number
     element_bytes: bytes an element takes
+    paired:        chunks trade places in pairs: f32 tiles of which the lanes of a product in the normal form read two neighbours
+                   each, 32 bytes of a row and four rows at a time
     """
 
     extents: Shape
     order: tuple[int, ...]
     element_bytes: int
+    paired: bool = False
 
     @staticmethod
-    def row_major(extents: Shape, element_bytes: int) -> TileLayout:
-        return TileLayout(extents, tuple(range(len(extents))), element_bytes)
+    def row_major(extents: Shape, element_bytes: int, paired: bool = False) -> TileLayout:
+        return TileLayout(extents, tuple(range(len(extents))), element_bytes, paired)
 
     @property
     def fastest(self) -> int:
@@ -65,6 +75,10 @@ class TileLayout:
         chunks, rest = divmod(self.columns, self.chunk)
         if rest or self.rows == 1 or chunks == 1:
             return None
+        if self.paired and chunks % _CHUNKS_A_LINE == 0:
+            return Swizzle(0, _CHUNKS_A_LINE // 2 - 1, 2)
+        if self.paired and chunks == _CHUNKS_A_LINE // 2:
+            return Swizzle(1, 1, 2)
         if chunks % _CHUNKS_A_LINE == 0:
             return Swizzle(0, _CHUNKS_A_LINE - 1)
         if chunks in (2, 4):
@@ -100,7 +114,7 @@ class TileLayout:
         if swizzle is None:
             return 1
         if dim == self.fastest:
-            return self.chunk * (swizzle.mask + 1)
+            return self.chunk * swizzle.chunks
         rows = (swizzle.mask + 1) << swizzle.shift
         return rows // gcd(rows, self._rows_a_step(dim))
 
@@ -115,6 +129,6 @@ class TileLayout:
             row = row * self.extents[d] + coordinates[d]
         column = coordinates[self.fastest]
         if self.swizzle is not None:
-            chunk = column // self.chunk ^ (row >> self.swizzle.shift & self.swizzle.mask)
+            chunk = column // self.chunk ^ (row >> self.swizzle.shift & self.swizzle.mask) * self.swizzle.step
             column = chunk * self.chunk + column % self.chunk
         return row * self.pitch + column

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from math import prod
+
 from codegen_graphs import (
     attention_late,
     rms_norm_late,
@@ -14,7 +16,7 @@ from codegen_graphs import (
 
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.examples import attention, rms_norm, rms_norm_mlp
-from prism_mlir.graph.footprint import Phase, Placement, Product, place, shared_bytes
+from prism_mlir.graph.footprint import REDUCING_WARPS, Phase, Placement, Product, place, shared_bytes
 from prism_mlir.graph.kernel import KernelGraph
 
 KIB = 1024
@@ -93,10 +95,20 @@ def test_one_copy_of_an_operand_for_two_products() -> None:
     assert [b.node for b in found.buffers if b.kind == "operand"] == [7]
 
 
-def test_attention_scores_are_needed_for_sums_too() -> None:
+def test_attention_scores_are_summed_where_they_lie() -> None:
+    """Scores stay in registers; what warps have of a row that they share passes through a small buffer."""
     found = placed(attention_late(attention(2, 128, 32)), {"x": 2, "i": 4}, 2)
-    assert found.spilled == {3}
+    assert not found.spilled
     assert [b.node for b in found.buffers if b.kind == "operand"] == [4]
+    (partial,) = (b for b in found.buffers if b.kind == "partial")
+    assert partial.layout.extents == (prod(found.tiles[partial.node]), REDUCING_WARPS)
+
+
+def test_f32_products_are_summed_in_shared_memory() -> None:
+    """Without tensor cores a thread holds single elements of many rows."""
+    found = placed(attention_late(with_dtype(attention(2, 128, 32), DType.F32)), {"x": 2, "i": 4}, 2)
+    assert found.spilled == {3}
+    assert not any(b.kind == "partial" for b in found.buffers)
 
 
 def test_f32_tensors_need_no_tensor_core_padding() -> None:

@@ -14,7 +14,7 @@ from prism_mlir.codegen.layout import element_offset
 from prism_mlir.graph.tile_layout import TileLayout
 
 LAYOUTS = [
-    TileLayout(extents, order, size)
+    TileLayout(extents, order, size, paired)
     for extents, order in [
         ((8, 64), (0, 1)),
         ((64, 8), (0, 1)),
@@ -29,11 +29,11 @@ LAYOUTS = [
         ((1, 40), (0, 1)),
         ((5,), (0,)),
     ]
-    for size in (2, 4)
+    for size, paired in ((2, False), (4, False), (4, True))
 ]
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}")
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}-{t.paired}")
 def test_elements_have_places_of_their_own(layout: TileLayout) -> None:
     places = [layout.element(c) for c in product(*(range(e) for e in layout.extents))]
     assert len(set(places)) == prod(layout.extents)
@@ -42,7 +42,7 @@ def test_elements_have_places_of_their_own(layout: TileLayout) -> None:
     assert layout.bytes % 128 == 0
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}")
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}-{t.paired}")
 def test_emitted_address_is_the_models(layout: TileLayout) -> None:
     """With known coordinates the builder folds the address to a number."""
     for c in product(*(range(0, e, max(1, e // 9)) for e in layout.extents)):
@@ -62,7 +62,7 @@ def run(lines: str, values: dict[str, int]) -> dict[str, int]:
     return known
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}")
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}-{t.paired}")
 def test_numbers_added_to_coordinates_end_as_offsets(layout: TileLayout) -> None:
     """Coordinates ``name + number``: the emitted arithmetic gives the model's address, and whole periods of the permutation stay
     outside of it."""
@@ -84,7 +84,7 @@ def test_numbers_added_to_coordinates_end_as_offsets(layout: TileLayout) -> None
             assert parts(offset)[1] == sum(n * layout.stride(d) for d, n in enumerate(numbers) if layout.extents[d] > 1)
 
 
-@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}")
+@pytest.mark.parametrize("layout", LAYOUTS, ids=lambda t: f"{t.extents}-{t.order}-{t.element_bytes}-{t.paired}")
 def test_addresses_grow_evenly_from_period_to_period(layout: TileLayout) -> None:
     for d, extent in enumerate(layout.extents):
         period = layout.period(d)
@@ -112,3 +112,12 @@ def test_eight_rows_lie_in_eight_bank_groups(rows: int, columns: int) -> None:
     for row, chunk in product(range(0, rows, 8), range(columns // 8)):
         addresses = [layout.element((row + r, chunk * 8)) * 2 for r in range(8)]
         assert len({a // 16 % 8 for a in addresses}) == 8
+
+
+@pytest.mark.parametrize("columns", [16, 32, 64, 96, 256])
+def test_pairs_of_a_fragment_lie_in_banks_of_their_own(columns: int) -> None:
+    """8 bytes a lane are served for sixteen lanes at a time: four rows, four pairs of neighbours each (lane = 4 g + t)."""
+    layout = TileLayout.row_major((16, columns), 4, True)
+    for row, column in product(range(0, 16, 4), range(0, columns, 8)):
+        places = [layout.element((row + g, column + 2 * t)) for g in range(4) for t in range(4)]
+        assert len({place % 32 for place in places}) == 16 and all(place % 2 == 0 for place in places)

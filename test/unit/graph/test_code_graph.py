@@ -127,6 +127,24 @@ def test_factors_of_what_the_source_rounds_may_be_rounded() -> None:
     assert products_by_width(program) == {(False, False), (True, False)}
 
 
+def test_another_order_of_products_is_not_rounded_to_tf32() -> None:
+    """Where tf32 is allowed it stands for the roundings of the source: B C may be rounded, A B not."""
+    program = chain(DType.F32)
+    program = replace(program, inputs=tuple(replace(i, dtype=DType.F32) for i in program.inputs))
+    seen = set()
+    for graph in graphs(program):
+        made = code_graph(program, graph, tf32=True)
+        (node,) = made.custom
+        first, second = products(node.block)
+        assert first in node.block.tf32
+        if sources(node.block, first) == {0, 1}:
+            assert second not in node.block.tf32
+        seen.add(second in node.block.tf32)
+        assert code_graph(program, made) == made  # what was said once is kept
+        assert not any(n.block.tf32 for n in code_graph(program, graph).custom)
+    assert seen == {True, False}
+
+
 @pytest.mark.parametrize("program", [attention(2, 8, 4, 4), qk_attention(2, 8, 4, 4), rms_norm_mlp(8, 64, 32)])
 def test_what_goes_through_an_exponential_is_rounded(program: Program) -> None:
     for graph in discover(program).proved:
