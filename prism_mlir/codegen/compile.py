@@ -22,7 +22,7 @@ from prism_mlir.codegen.memory_plan import MemoryPlan, plan_memory
 from prism_mlir.codegen.ptx import PtxResult, gpu_module_to_ptx
 from prism_mlir.graph.code_graph import code_graph
 from prism_mlir.graph.errors import InputError, UnsupportedError
-from prism_mlir.graph.footprint import TENSOR_TYPES, Placement, place
+from prism_mlir.graph.footprint import REDUCING_WARPS, TENSOR_TYPES, Placement, place
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
 from prism_mlir.graph.program import Program
@@ -143,6 +143,9 @@ def _place(tensors: TensorTable, node: CustomNode, schedule: Schedule) -> tuple[
     assert node.mapping is not None
     strides = [t.view.strides for t in tensors.sources(node)]
     placement = place(node.block, node.mapping, schedule.size_of, schedule.stages, strides)
+    sharing = placement.sharing_warps(schedule.warps)
+    if sharing > REDUCING_WARPS:
+        raise ScheduleError(f"{sharing} warps share rows of a tile that is reduced, more than {REDUCING_WARPS}")
     return placement, plan_memory(placement)
 
 

@@ -17,7 +17,6 @@ from prism_mlir.codegen.kernel_state import KernelState
 from prism_mlir.codegen.layout import Fragments, spread_of
 from prism_mlir.codegen.running import advanced_buffers, factor_reads, rescaled, take_in
 from prism_mlir.codegen.tile_values import Evaluator, shared_reads
-from prism_mlir.graph.footprint import REDUCING_WARPS, ScheduleError, common_spread
 from prism_mlir.graph.ops import Op, Shape
 
 Write = Callable[[Sequence[Int], str], None]
@@ -36,19 +35,15 @@ class FragmentReduction:
 
     @staticmethod
     def of(state: KernelState, node: int) -> FragmentReduction | None:
-        """``None`` where the reduction reads its tile from shared memory. Raises :class:`ScheduleError` for too many warps."""
-        if (node, "partial") not in state.memory.buffers:
+        """``None`` where the reduction reads its tile from shared memory."""
+        if node not in state.placement.reduced:
             return None
         placement, operand = state.placement, state.block.nodes[node].operands[0]
         tile, op = placement.tiles[operand], state.block.nodes[node].op
-        product = common_spread(state.block, placement.tiles, placement.held, operand)
-        assert product is not None and isinstance(op, Op) and op.spec.monoid is not None
-        spread = spread_of(product, tile, state.threads.warps)
+        assert isinstance(op, Op) and op.spec.monoid is not None
+        spread = spread_of(placement.reduced[node], tile, state.threads.warps)
         assert isinstance(spread, Fragments)
-        found = FragmentReduction(node, operand, op.spec.monoid, placement.tiles[node], spread)
-        if found.warps > REDUCING_WARPS:
-            raise ScheduleError(f"{found.warps} warps share rows of a tile that is reduced, more than {REDUCING_WARPS}")
-        return found
+        return FragmentReduction(node, operand, op.spec.monoid, placement.tiles[node], spread)
 
     @property
     def turned(self) -> bool:

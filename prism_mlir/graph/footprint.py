@@ -172,6 +172,7 @@ class Placement:
     spilled:   nodes of ``held`` that are written to shared memory as well
     fused:     reductions and products that only feed an accumulator, with that accumulator
     rising:    reductions that only feed a running maximum, with that maximum
+    reduced:   reductions of a tile in registers, with the product whose distribution it has
     operands:  for (matmul node, operand position), the key of the buffer it reads
     buffers:   shared memory
     """
@@ -184,6 +185,7 @@ class Placement:
     spilled: frozenset[int]
     fused: MappingABC[int, int]
     rising: MappingABC[int, int]
+    reduced: MappingABC[int, Product]
     operands: MappingABC[tuple[int, int], tuple[int, str]]
     buffers: tuple[Buffer, ...]
 
@@ -191,6 +193,11 @@ class Placement:
     def shared_bytes(self) -> int:
         """Bytes of shared memory: the most that is alive at once. Buffers that are never alive together share memory."""
         return _most_alive(self.buffers)
+
+    def sharing_warps(self, warps: int) -> int:
+        """The most of a block's warps that share a row of a tile in registers that is reduced; at most ``REDUCING_WARPS`` may."""
+        grids = [(p.transposed, p.warp_grid(warps)) for p in self.reduced.values()]
+        return max((along if transposed else across for transposed, (along, across) in grids), default=1)
 
 
 def shared_bytes(
@@ -310,6 +317,7 @@ class _Placer:
         self.products = {k: self._product(k) for k, n in enumerate(block.nodes) if is_matmul(n.op)}
         sites = list(self._sites())
         self._spread(sites)
+        self.reduced = dict(self._reduced())
         buffers = (*self._loads(), *self._values(), *self._operands(), *self._partials())
         last = self._last_uses(sites)
         buffers = tuple(_until(b, last.get(b.key, b.first)) for b in buffers)
@@ -323,6 +331,7 @@ class _Placer:
             frozenset(self.spilled),
             self.fused,
             self.rising,
+            self.reduced,
             dict(self._operand_keys()),
             buffers,
         )
@@ -444,14 +453,15 @@ class _Placer:
         op, operands = self.block.nodes[node].op, self.block.nodes[node].operands
         return is_reduction(op) and isinstance(op, Op) and op.dim == len(self.tiles[operands[0]]) - 1
 
+    def _reduced(self) -> Iterator[tuple[int, Product]]:
+        for k, node in enumerate(self.block.nodes):
+            spread = self.spread_of(node.operands[0]) if self._along_rows(k) else None
+            if spread is not None and spread.on_tensor_cores:
+                yield k, spread
+
     def _partials(self) -> Iterator[Buffer]:
         """Small buffers for reductions of tiles in registers."""
-        for k, node in enumerate(self.block.nodes):
-            if not self._along_rows(k):
-                continue
-            spread = self.spread_of(node.operands[0])
-            if spread is None or not spread.on_tensor_cores:
-                continue
+        for k in self.reduced:
             phase = Phase.AFTER if k in self.fused else self._phase(k)
             layout = TileLayout.row_major((prod(self.tiles[k]), REDUCING_WARPS), 4)
             yield Buffer(k, "partial", DType.F32, layout, 1, phase, phase)

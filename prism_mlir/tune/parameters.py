@@ -19,7 +19,7 @@ from itertools import accumulate, product
 from math import gcd, prod
 
 from prism_mlir.graph.block import Load
-from prism_mlir.graph.footprint import ScheduleError, contiguous_dim
+from prism_mlir.graph.footprint import REDUCING_WARPS, ScheduleError, contiguous_dim
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.mapping import GRANULE, part_size, tile_partitions
 from prism_mlir.graph.ops import Kind, Op
@@ -288,6 +288,8 @@ def _capacity_rejection(rules: _Rules, schedule: Schedule, target: Target) -> st
         return "too much shared memory"
     if schedule.warps > max(1, warp_units(placement)):
         return "a warp without work"
+    if placement.sharing_warps(schedule.warps) > REDUCING_WARPS:
+        return "too many warps share a row"
     registers = registers_per_thread(placement, schedule.warps)
     held = sum(p.accumulators(schedule.warps) for p in placement.held.values())
     if registers > target.registers_per_thread or held > MAX_ACCUMULATORS:

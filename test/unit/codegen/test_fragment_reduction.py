@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from itertools import product
 
 import pytest
 from codegen_graphs import Draft
 from machine_run import execute
 
-from prism_mlir.codegen.compile import lower
+from prism_mlir.codegen.compile import feasible, lower
 from prism_mlir.graph.examples import build_program
 from prism_mlir.graph.footprint import ScheduleError, place
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.ops import MATMUL, Op, reduce_max, sum_, unary
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule
+from prism_mlir.tune.parameters import parameter_space, rejection
+from prism_mlir.tune.targets import find_target
 
 OPS = {"sum": sum_(1), "max": reduce_max(1)}
 EXP = unary("exp(x)")
@@ -71,6 +74,14 @@ def test_rows(make: object, name: str, warps: int) -> None:
 
 def test_too_many_warps_for_a_row() -> None:
     """Sixteen warps along 8 rows of 256 columns, which are 16 fragments."""
-    graph = whole(OPS["sum"], 8, 16, 256)
+    source, graph, schedule = (
+        program(OPS["sum"], 8, 16, 256),
+        whole(OPS["sum"], 8, 16, 256),
+        Schedule((("x", 1),), 16, 1),
+    )
     with pytest.raises(ScheduleError, match="16 warps share rows"):
-        lower(program(OPS["sum"], 8, 16, 256), graph, Schedule((("x", 1),), 16, 1))
+        lower(source, graph, schedule)
+    assert "16 warps share rows" in str(feasible(source, graph, schedule))
+    space, target = parameter_space(graph, source), find_target("sm_80")
+    assert rejection(space, schedule, target) == "too many warps share a row"
+    assert rejection(space, replace(schedule, warps=8), target) is None
