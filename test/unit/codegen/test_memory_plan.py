@@ -19,7 +19,7 @@ LIFETIMES = [(a, b) for i, a in enumerate(PHASES) for b in PHASES[i:]]
 
 
 def placement(buffers: list[Buffer]) -> Placement:
-    return Placement((), (), (), {}, {}, frozenset(), {}, {}, {}, tuple(buffers))
+    return Placement((), (), (), {}, {}, frozenset(), {}, {}, {}, {}, tuple(buffers))
 
 
 @st.composite
