@@ -43,7 +43,7 @@ class GlobalTensor:
 
     @property
     def type(self) -> str:
-        return f"memref<{self.elements}x{self.dtype}>"
+        return f"memref<{self.elements}x{self.dtype.in_memory}>"
 
 
 @dataclass
@@ -136,7 +136,7 @@ class KernelState:
 
     def view(self, buffer: Buffer, slot: Int = 0, passed: Int = 0) -> tuple[str, str]:
         """One copy of a buffer from byte ``passed`` on, as a memref of rank 1, and its type."""
-        kind = f"memref<{buffer.layout.bytes // buffer.dtype.bytes}x{buffer.dtype}, {SPACE}>"
+        kind = f"memref<{buffer.layout.bytes // buffer.dtype.bytes}x{buffer.dtype.in_memory}, {SPACE}>"
         base = self.b.pure(f"memref.get_global @dynamic_shared : {_SHARED_TYPE}")
         start = self.b.add(self.b.mul(slot, buffer.layout.bytes), self.memory.offsets[buffer.key])
         start = self.b.add(start, passed)
@@ -170,10 +170,11 @@ class KernelState:
         at = self.element(buffer, place)
         if width == 1:
             return [self.widen(self.b.pure(f"memref.load {name}[{at}] : {kind}", tag), buffer.dtype)]
-        vector = f"vector<{width}x{buffer.dtype}>"
+        element = buffer.dtype.in_memory
+        vector = f"vector<{width}x{element}>"
         align = f"{{alignment = {width * buffer.dtype.bytes} : i64}}"
         loaded = self.b.pure(f"vector.load {name}[{at}] {align} : {kind}, {vector}", tag)
-        parts = [self.b.pure(f"vector.extract {loaded}[{i}] : {buffer.dtype} from {vector}") for i in range(width)]
+        parts = [self.b.pure(f"vector.extract {loaded}[{i}] : {element} from {vector}") for i in range(width)]
         return [self.widen(p, buffer.dtype) for p in parts]
 
     def store(self, buffer: Buffer, coordinates: Sequence[Int], values: Sequence[str]) -> None:
@@ -189,7 +190,7 @@ class KernelState:
         if len(values) == 1:
             self.b.emit(f"memref.store {values[0]}, {name}[{at}] : {kind}")
             return
-        vector = f"vector<{len(values)}x{dtype}>"
+        vector = f"vector<{len(values)}x{dtype.in_memory}>"
         packed = self.b.pure(f"vector.from_elements {', '.join(values)} : {vector}")
         align = f"{{alignment = {len(values) * dtype.bytes} : i64}}"
         self.b.emit(f"vector.store {packed}, {name}[{at}] {align} : {kind}, {vector}")
@@ -203,7 +204,7 @@ class KernelState:
         missing = -layout.elements % layout.chunk
         if not missing:
             return
-        zero = self.b.pure(f"arith.constant 0.0 : {dtype}")
+        zero = self.zero(dtype)
 
         def store() -> None:
             for slot in range(buffer.slots):
@@ -213,10 +214,18 @@ class KernelState:
 
         self.b.when(self.b.less(self.threads.thread, missing), store)
 
+    def zero(self, dtype: DType) -> str:
+        return self.b.pure(f"arith.constant {0.0 if dtype.is_float else 0} : {dtype.in_memory}")
+
     def widen(self, value: str, dtype: DType) -> str:
+        if dtype is DType.I1:
+            return self.b.pure(f"arith.uitofp {value} : i8 to f32")
         return value if dtype is DType.F32 else self.b.pure(f"arith.extf {value} : {dtype} to f32")
 
     def narrow(self, value: str, dtype: DType) -> str:
+        if dtype is DType.I1:
+            holds = self.b.pure(f"arith.cmpf une, {value}, {self.b.f32(0.0)} : f32")
+            return self.b.pure(f"arith.extui {holds} : i1 to i8")
         return value if dtype is DType.F32 else self.b.pure(f"arith.truncf {value} : f32 to {dtype}")
 
     # Guards

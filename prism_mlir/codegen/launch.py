@@ -128,7 +128,7 @@ class Parameters:
     @property
     def formals(self) -> str:
         """The parameter list of the function."""
-        return ", ".join(f"%arg{k}: memref<{prod(a.shape)}x{a.dtype}>" for k, a in enumerate(self.arguments))
+        return ", ".join(f"%arg{k}: memref<{prod(a.shape)}x{a.dtype.in_memory}>" for k, a in enumerate(self.arguments))
 
     def bind(self, b: Builder, tensor: KernelTensor) -> GlobalTensor:
         """The tensor's view under the name it has in the kernel."""
@@ -155,6 +155,6 @@ def _constant_symbol(value: int) -> str:
 
 def _define_constant(value: int, spec: ProgramInput) -> str:
     assert spec.data is not None
-    kind = f"memref<{prod(spec.arg_shape)}x{spec.dtype}>"
+    kind = f"memref<{prod(spec.arg_shape)}x{spec.dtype.in_memory}>"
     content = f'dense<"0x{spec.data.hex().upper()}">'
     return f'memref.global "private" constant @{_constant_symbol(value)} : {kind} = {content} {{alignment = 16 : i64}}'

@@ -153,8 +153,8 @@ def _move(state: KernelState, copy: TileCopy, chunk: Chunk, slot: Int) -> None:
     at = state.element(copy.buffer, chunk.element)
     if not copy.is_async:
         value = b.effect(f"memref.load {copy.source.name}[{b.index(place)}] : {copy.source.type}")
-        zero = b.pure(f"arith.constant 0.0 : {copy.source.dtype}")
-        present_value = b.select(exists, value, zero, str(copy.source.dtype))
+        zero = state.zero(copy.source.dtype)
+        present_value = b.select(exists, value, zero, copy.source.dtype.in_memory)
         b.emit(f"memref.store {present_value}, {target}[{at}] : {target_type}")
         return
     present = ""

@@ -29,6 +29,11 @@ class DType(StrEnum):
         return {"f16": 2, "bf16": 2, "f32": 4, "f64": 8, "i1": 1, "i8": 1, "i32": 4, "i64": 8}[self.value]
 
     @property
+    def in_memory(self) -> str:
+        """The MLIR type of an element where kernels load and store it: a truth value is a byte, 0 or 1."""
+        return "i8" if self is DType.I1 else self.value
+
+    @property
     def is_float(self) -> bool:
         return self in (DType.F16, DType.BF16, DType.F32, DType.F64)
 

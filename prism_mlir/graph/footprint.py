@@ -33,7 +33,7 @@ SHARED_LIMIT = 163 * 1024
 """Bytes of shared memory a block can have on sm_80 (CUDA C++ Programming Guide, compute capabilities)."""
 
 TENSOR_TYPES = (DType.F16, DType.BF16)
-_CODE_TYPES = (DType.F16, DType.BF16, DType.F32)
+_CODE_TYPES = (DType.F16, DType.BF16, DType.F32, DType.I1)
 _MAX_FUSED_ROWS = 64  # a thread holds one partial sum for each row its warp reduces
 _MMA_P, _MMA_Q, _MMA_K = 16, 8, 16
 _LANES = 32
@@ -224,7 +224,7 @@ def place(
         raise ScheduleError(f"the schedule gives no positive size for parallel dim {missing[0]}")
     for source in block.inputs:
         if source.dtype not in _CODE_TYPES:
-            raise ScheduleError(f"no code for tensors of {source.dtype}", None, "use f16, bf16 or f32")
+            raise ScheduleError(f"no code for tensors of {source.dtype}", None, "use f16, bf16, f32 or, for masks, i1")
     return _Placer(block, mapping, sizes, stages, strides).run()
 
 
@@ -390,7 +390,7 @@ class _Placer:
         if {a, b} & self.block.wide:
             return DType.F32
         loaded = {self._load_type(v) for v in (a, b)} - {None}
-        types = loaded or {t for v in (a, b) for t in self._source_types(v)}
+        types = (loaded or {t for v in (a, b) for t in self._source_types(v)}) - {DType.I1}
         common = next(iter(types)) if len(types) == 1 else None
         return common if common in TENSOR_TYPES and common is not None else DType.F32
 

@@ -39,6 +39,7 @@ _NUMPY: dict[str, str] = {
     "f32": "float32",
     "f64": "float64",
     "bf16": "uint16",
+    "i1": "bool",  # a byte, 0 or 1
     "i8": "int8",
     "i16": "int16",
     "i32": "int32",
@@ -175,6 +176,7 @@ def _lower(upstream: UpstreamModule, name: str) -> None:
     _run_passes(upstream, _BUFFERISE.format(name=name))
     _copies_to_linalg(upstream)
     _run_passes(upstream, _LOOPS)
+    _truths_as_bytes(upstream)
     _reject_narrow_buffers(upstream)
     _run_passes(upstream, f"{_SCALARS},{_TO_LLVM}")
     for op in upstream.module.regions[0].blocks[0]:
@@ -228,6 +230,50 @@ def _reject_foreign(upstream: UpstreamModule) -> None:
     if foreign:
         where = upstream.locate(foreign[0])
         raise UnsupportedError(f"{foreign[0].name} on the CPU", where, f"lower it to {', '.join(_DIALECTS[1:])} first")
+
+
+def _truths_as_bytes(upstream: UpstreamModule) -> None:
+    """Keep buffers of i1 as bytes, 0 or 1: upstream asserts on loads of elements narrower than a byte.
+
+    Global constants of i1 are left for :func:`_reject_narrow_buffers`.
+    """
+    from mlir import ir
+    from mlir.dialects import arith
+
+    with upstream.module.context, ir.Location.unknown():
+        truth, byte = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(8)
+
+        def widened(value: Any) -> None:
+            if isinstance(value.type, ir.MemRefType) and value.type.element_type == truth:
+                kind = value.type
+                value.set_type(ir.MemRefType.get(kind.shape, byte, kind.layout, kind.memory_space))
+
+        found: list[Any] = []
+
+        def visit(op: Any) -> Any:
+            found.append(op)
+            return ir.WalkResult.ADVANCE
+
+        upstream.module.walk(visit)
+        if any(op.name == "memref.global" and "xi1" in str(op.attributes["type"]) for op in found):
+            return
+        for op in found:
+            for value in (*op.results, *(a for region in op.regions for block in region for a in block.arguments)):
+                widened(value)
+        for op in found:
+            if op.name in ("memref.load", "affine.load") and op.results[0].type == truth:
+                value = op.results[0]
+                value.set_type(byte)
+                with ir.InsertionPoint.after(op):
+                    narrow = arith.TruncIOp(truth, value)
+                value.replace_all_uses_except(narrow.result, narrow.operation)
+            elif op.name in ("memref.store", "affine.store") and op.operands[0].type == truth:
+                with ir.InsertionPoint(op):
+                    op.operands[0] = arith.ExtUIOp(byte, op.operands[0]).result
+            elif op.name == "func.func":
+                kind = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
+                inputs = [a.type for block in list(op.regions[0])[:1] for a in block.arguments] or kind.inputs
+                op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, kind.results))
 
 
 def _reject_narrow_buffers(upstream: UpstreamModule) -> None:

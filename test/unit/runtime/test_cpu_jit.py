@@ -175,7 +175,7 @@ def identity(name: str, kind: str, visibility: str = "") -> str:
 REJECTED = [
     (identity("f", "tensor<?xf32>"), UnsupportedError, "<input>:1:1: error: tensor<?xf32> in a signature"),
     (identity("f", "f32"), UnsupportedError, "<input>:1:1: error: f32 in a signature"),
-    (identity("f", "tensor<4xi1>"), UnsupportedError, "<input>:1:1: error: element type i1 in a signature"),
+    (identity("f", "tensor<4xi4>"), UnsupportedError, "<input>:1:1: error: element type i4 in a signature"),
     (identity("f", "tensor<4xf32>") + identity("g", "tensor<4xf32>"), InputError, "which function? there is: @f, @g"),
     ("module {}", InputError, "which function? there is: none"),
     (
@@ -191,8 +191,8 @@ REJECTED = [
         "error: external function @_mlir_ciface_g is not available",
     ),
     (
-        "func.func @f(%a: tensor<4xf32>, %c: tensor<4xf32>) -> tensor<4xf32> {\n  %0 = arith.cmpf ogt, %a, %c : tensor<4xf32>\n"
-        "  %b = arith.addf %a, %a : tensor<4xf32>\n"
+        "func.func @f(%a: tensor<4xf32>, %b: tensor<4xf32>) -> tensor<4xf32> {\n"
+        "  %0 = arith.constant dense<[true, false, true, true]> : tensor<4xi1>\n"
         "  %1 = arith.select %0, %a, %b : tensor<4xi1>, tensor<4xf32>\n  return %1 : tensor<4xf32>\n}",
         UnsupportedError,
         "tensors of i1 on the CPU",
@@ -208,6 +208,27 @@ def test_what_cannot_run_is_a_located_line(
         compile_module(text)
     assert message in str(caught.value)
     assert capfd.readouterr() == ("", "")
+
+
+def test_truth_values_are_bytes() -> None:
+    """Arguments, results and buffers in between of i1; strided ones too."""
+    text = """
+    func.func @f(%a: tensor<4x6xf32>, %c: tensor<4x6xf32>, %m: tensor<6x4xi1>) -> (tensor<4x6xf32>, tensor<4x6xi1>) {
+      %e = tensor.empty() : tensor<4x6xi1>
+      %t = linalg.transpose ins(%m : tensor<6x4xi1>) outs(%e : tensor<4x6xi1>) permutation = [1, 0]
+      %0 = arith.cmpf ogt, %a, %c : tensor<4x6xf32>
+      %b = arith.andi %0, %t : tensor<4x6xi1>
+      %s = arith.addf %a, %a : tensor<4x6xf32>
+      %1 = arith.select %b, %a, %s : tensor<4x6xi1>, tensor<4x6xf32>
+      return %1, %b : tensor<4x6xf32>, tensor<4x6xi1>
+    }"""
+    rng = np.random.default_rng(0)
+    a, c = (rng.standard_normal((4, 6)).astype(np.float32) for _ in range(2))
+    mask = rng.random((6, 4)) < 0.5
+    value, both = run_module(text, [a, c, mask])
+    expected = (a > c) & mask.T
+    assert both.dtype == bool and (both == expected).all() and 0 < expected.sum() < 24
+    assert (value == np.where(expected, a, a + a)).all()
 
 
 def test_choice_of_function() -> None:
