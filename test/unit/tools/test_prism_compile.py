@@ -298,5 +298,5 @@ def test_what_no_code_can_be_made_for_is_told_with_the_file(tmp_path: Path, caps
     path.write_text(double.replace("arith.truncf %c : f64 to f64", "arith.negf %c : f64"))
     assert main(["compile", str(path), "-o", str(tmp_path / "out"), "-q"]) == 1
     told = capsys.readouterr().err
-    assert told == f"{path}:1:1: error: no code for tensors of f64, use f16, bf16 or f32\n"
+    assert told == f"{path}:1:1: error: no code for tensors of f64, use f16, bf16, f32 or, for masks, i1\n"
     assert not (tmp_path / "out").exists()
