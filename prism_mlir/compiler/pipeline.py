@@ -9,6 +9,7 @@ from time import perf_counter
 
 from prism_mlir.codegen.external import ptxas_cubin
 from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
+from prism_mlir.compiler.copies import with_copies
 from prism_mlir.compiler.discover import Discovery
 from prism_mlir.compiler.execute import Emulator
 from prism_mlir.compiler.host_module import KernelBinary, check_host, host_module
@@ -73,7 +74,7 @@ def compile_file(
     clock = _StepClock()
     progress("reading")
     upstream = read_file(path)
-    program = import_module(upstream, options.function)
+    program = with_copies(import_module(upstream, options.function))
     written = read_file(path, normalise=False)
     check_host(written, options)
     clock.step("import")

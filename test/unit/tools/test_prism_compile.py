@@ -8,6 +8,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from prism_mlir.compiler.execute import Emulator
+from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.pipeline import compile_file
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.launch_info import LaunchInfo, Role
 from prism_mlir.runtime.ptx import Module
@@ -84,7 +87,9 @@ def test_prism_ptx_needs_nothing_but_the_written_files(compiled: Path, capsys: p
     assert (output["shape"], output["min"], output["max"]) == ([16, 32], 64, 64)  # sums of 64 ones, times 1
     assert main(["ptx", "stats", *arguments, "--json"]) == 0
     counters = json.loads(capsys.readouterr().out)["counters"]
-    fma = counters["mma_flops"] // 2 + 32 * counters["warp_instructions"]["fp32"]  # on tensor cores, or one f32 instruction each
+    fma = (
+        counters["mma_flops"] // 2 + 32 * counters["warp_instructions"]["fp32"]
+    )  # on tensor cores, or one f32 instruction each
     assert fma >= 16 * 64 * 32 and counters["global_store_bytes"] == 2 * 16 * 32
 
 
@@ -245,20 +250,22 @@ def test_arguments_that_nothing_uses_are_allowed(more: str, tmp_path: Path) -> N
     assert main(["compile", str(small(tmp_path, more=more)), "-o", str(tmp_path / "out"), "-q"]) == 0
 
 
-def test_a_result_that_is_an_argument_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """It would need a copy, not a kernel; leaving it out of launch.json would be worse."""
+def test_results_that_are_arguments_are_copied(tmp_path: Path) -> None:
+    """Unchanged beside another result, and transposed."""
     both = small(tmp_path, results=f"({ONE}, {ONE})", returned=f"%a, %r : {ONE}, {ONE}")
-    assert main(["compile", str(both), "-o", str(tmp_path / "out")]) == 1
-    assert "result 0 of 'f' is 'arg0', moved or unchanged" in capsys.readouterr().err
+    done = compile_file(both, CompileOptions(samples=100))
+    a = np.random.default_rng(0).standard_normal((16, 64)).astype(np.float16)
+    copied, _ = Emulator(done.launch, done.built.ptx)([a])
+    assert (copied == a).all() and all(x.ok for x in done.accuracy)
     transposed = tmp_path / "t.mlir"
     transposed.write_text(
-        "func.func @t(%a: tensor<4x8xf16>) -> tensor<8x4xf16> {\n  %e = tensor.empty() : tensor<8x4xf16>\n"
-        "  %r = linalg.transpose ins(%a : tensor<4x8xf16>) outs(%e : tensor<8x4xf16>) permutation = [1, 0]\n"
-        "  return %r : tensor<8x4xf16>\n}\n"
+        "func.func @t(%a: tensor<16x64xf16>) -> tensor<64x16xf16> {\n  %e = tensor.empty() : tensor<64x16xf16>\n"
+        "  %r = linalg.transpose ins(%a : tensor<16x64xf16>) outs(%e : tensor<64x16xf16>) permutation = [1, 0]\n"
+        "  return %r : tensor<64x16xf16>\n}\n"
     )
-    assert main(["compile", str(transposed), "-o", str(tmp_path / "out")]) == 1
-    assert "moved or unchanged" in capsys.readouterr().err
-    assert not (tmp_path / "out").exists()
+    done = compile_file(transposed, CompileOptions(samples=100))
+    (turned,) = Emulator(done.launch, done.built.ptx)([a])
+    assert (turned == a.T).all()
 
 
 @pytest.mark.parametrize("name", ['"../escape"', '"x y/é"', f'"{"n" * 300}"', '".."'])
