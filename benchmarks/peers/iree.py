@@ -7,24 +7,25 @@ be counted, as those of a program of static shapes are.
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from harness.quality import only_entry
 
+sys.path.append(str(Path(__file__).resolve().parents[2] / "test"))
+
+from corpus.iree.compile import COMPILE, compile_file
+
+__all__ = ["COMPILE", "CONFIGURATIONS", "IreeLaunch", "compile_program", "launches"]
+
 Triple = tuple[int, int, int]
 
-COMPILE = Path(sys.executable).parent / "iree-compile"
 CONFIGURATIONS = {
     "default": (),
     "O3, aggressive fusion": ("--iree-opt-level=O3", "--iree-dispatch-creation-enable-aggressive-fusion"),
 }
-TIMEOUT_S = 300
 
 _EXPORT = re.compile(
     r"hal\.executable\.export public @([\w$]+) .*?"
@@ -58,24 +59,8 @@ def compile_program(path: Path, options: tuple[str, ...] = ()) -> tuple[IreeLaun
 
     Raises ValueError where IREE does not compile it, or launches kernels whose sizes are known at run time only.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            str(COMPILE),
-            str(path),
-            "--iree-hal-target-backends=cuda",
-            "--iree-cuda-target=sm_80",
-            f"--iree-hal-dump-executable-binaries-to={folder}",
-            f"--dump-compilation-phases-to={folder}",
-            *options,
-            "-o",
-            os.devnull,
-        ]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
-        if done.returncode:
-            raise ValueError(next((s for s in done.stderr.splitlines() if "error" in s), done.stderr[:200]))
-        ptx = "".join(file.read_text() for file in sorted(Path(folder).glob("*.ptx")))
-        (phase,) = Path(folder).glob("*.executable-targets.mlir")
-        return launches(phase.read_text(), ptx)
+    ptx, module = compile_file(path, options)
+    return launches(module, "".join(ptx))
 
 
 def launches(module: str, ptx: str) -> tuple[IreeLaunch, ...]:

@@ -85,13 +85,9 @@ class FragmentReduction:
             place, _ = self.spread.tile(b, state.threads, tile, 0)
             at = b.add(b.mul(place, 16), b.add(b.div(lane, 4), 8 * i))
         lead = b.unflatten(batch, self.spread.shape[:-2])
-        side = 1 if self.turned else 0
-        covered = self.spread.tiles[side] * (16, 8)[side]
-        across = self.spread.warps_q if self.turned else self.spread.warps_p
-        rows = self.kept[-2]
-        exact = covered == rows and self.spread.tiles[side] % across == 0
-        inside = at if exact else b.minimum(at, rows - 1)
-        return (*lead, inside, 0), True if exact else b.less(at, rows)
+        exists = self.spread.inside(b, at, 1 if self.turned else 0)
+        inside = at if exists is True else b.minimum(at, self.kept[-2] - 1)
+        return (*lead, inside, 0), exists
 
     def shares(self, state: KernelState, starts: Sequence[str], tag: str) -> list[str]:
         """Take in what this thread holds of the tile."""
@@ -112,7 +108,8 @@ class FragmentReduction:
     def finish(self, state: KernelState, values: Sequence[str], writes: set[tuple[int, str]], write: Write) -> None:
         """Join lanes and warps; one thread a row, always the same, calls ``write``, which changes the buffers ``writes``."""
         b = state.b
-        joined = [self._join_lanes(state, v) for v in values]
+        distances = (16, 8, 4) if self.turned else (2, 1)
+        joined = [state.join_lanes(self.monoid, v, distances) for v in values]
         writer = b.less(state.threads.lane, 4) if self.turned else b.equal(b.rem(state.threads.lane, 4), 0)
         if self.warps == 1:
             state.touch(set(), writes)
@@ -121,14 +118,6 @@ class FragmentReduction:
                 b.when(b.both(writer, exists), partial(write, place, value))
             return
         self._join_warps(state, joined, writer, writes, write)
-
-    def _join_lanes(self, state: KernelState, value: str) -> str:
-        b = state.b
-        for distance in (16, 8, 4) if self.turned else (2, 1):
-            name = b.fresh()
-            b.emit(f"{name}, {b.fresh()} = gpu.shuffle xor {value}, {b.i32(distance)}, {b.i32(32)} : f32")
-            value = state.math.combine(self.monoid, value, name)
-        return value
 
     def _join_warps(
         self, state: KernelState, values: Sequence[str], writer: Bool, writes: set[tuple[int, str]], write: Write

@@ -228,6 +228,15 @@ class KernelState:
             return self.b.pure(f"arith.extui {holds} : i1 to i8")
         return value if dtype is DType.F32 else self.b.pure(f"arith.truncf {value} : f32 to {dtype}")
 
+    def join_lanes(self, monoid: str, value: str, distances: Sequence[int] = (16, 8, 4, 2, 1)) -> str:
+        """Combine lanes' values in a butterfly over ``distances``; every lane of a group gets the result."""
+        b = self.b
+        for distance in distances:
+            name = b.fresh()
+            b.emit(f"{name}, {b.fresh()} = gpu.shuffle xor {value}, {b.i32(distance)}, {b.i32(32)} : f32")
+            value = self.math.combine(monoid, value, name)
+        return value
+
     # Guards
 
     def inside(self, node: int, coordinates: Sequence[Int], dims: Sequence[int]) -> Bool:

@@ -180,12 +180,13 @@ class Fragments:
         packs: list[Pack] = []
         for j in range(0, 2, width):
             column = b.add(q, j)
-            valid = b.both(self._inside(b, p, 0), self._inside(b, column, 1))
+            valid = b.both(self.inside(b, p, 0), self.inside(b, column, 1))
             row_column = (column, p) if self.product.transposed else (p, column)
             packs.append(Pack((*lead, *row_column), width, valid, tuple(range(register + j, register + j + width))))
         return packs
 
-    def _inside(self, b: Builder, coordinate: Int, side: int) -> Bool:
+    def inside(self, b: Builder, coordinate: Int, side: int) -> Bool:
+        """Whether a coordinate along a side lies in the tile; ``True`` where all that warps hold does."""
         covered = self.tiles[side] * (16, 8)[side]
         warps = (self.warps_p, self.warps_q)[side]
         exact = covered == self.sides[side] and self.tiles[side] % warps == 0

@@ -75,7 +75,7 @@ def finish_partials(state: KernelState, reduction: RowReduction, partials: Seque
     state.touch(set(), {state.key(target)})
     state.fill_tail(state.buffer(target))
     for r, value in enumerate(partials):
-        _store(state, reduction, r, _join(state, reduction, value), target)
+        _store(state, reduction, r, state.join_lanes(reduction.monoid, value), target)
 
 
 def reduce_tile(state: KernelState, reduction: RowReduction) -> None:
@@ -87,7 +87,7 @@ def reduce_tile(state: KernelState, reduction: RowReduction) -> None:
 
     def one(r: Int, _: list[str]) -> list[str]:
         value = _stride(state, reduction, r, state.math.neutral(reduction.monoid), tag)
-        _store(state, reduction, r, _join(state, reduction, value), reduction.node)
+        _store(state, reduction, r, state.join_lanes(reduction.monoid, value), reduction.node)
         return []
 
     state.b.loop(reduction.each_warp, one, unroll=_UNROLLED_ROWS)
@@ -99,7 +99,9 @@ def raise_maximum(state: KernelState, reduction: RowReduction, running: int) -> 
     tag, b = state.new_site(), state.b
 
     def one(r: Int, _: list[str]) -> list[str]:
-        value = _join(state, reduction, _stride(state, reduction, r, state.math.neutral(reduction.monoid), tag))
+        value = state.join_lanes(
+            reduction.monoid, _stride(state, reduction, r, state.math.neutral(reduction.monoid), tag)
+        )
         row, exists = _row(state, reduction, r)
         chosen = b.both(b.equal(state.threads.lane, 0), exists)
         b.when(chosen, lambda: take_in(state, running, b.unflatten(row, reduction.kept), [value], tag))
@@ -139,16 +141,6 @@ def _stride(state: KernelState, reduction: RowReduction, r: Int, start: str, tag
         return [total]
 
     return b.loop(-(-reduction.length // stride), one, [(start, "f32")], unroll=_UNROLLED_STRIDES)[0]
-
-
-def _join(state: KernelState, reduction: RowReduction, value: str) -> str:
-    """Combine the lanes' values in a butterfly; every lane gets the result."""
-    b = state.b
-    for distance in (16, 8, 4, 2, 1):
-        name = b.fresh()
-        b.emit(f"{name}, {b.fresh()} = gpu.shuffle xor {value}, {b.i32(distance)}, {b.i32(32)} : f32")
-        value = state.math.combine(reduction.monoid, value, name)
-    return value
 
 
 def _store(state: KernelState, reduction: RowReduction, r: Int, value: str, target: int) -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 from corpus.compiled import Compiled, Extent
 
 PROGRAMS = Path(__file__).parent
+COMPILE = Path(sys.executable).parent / "iree-compile"
+TIMEOUT_S = 300
 
 
 def compile_program(name: str) -> Compiled:
@@ -26,27 +28,39 @@ def compile_program(name: str) -> Compiled:
     Raises:
         ValueError: IREE made more or fewer kernels of it than one.
     """
-    with tempfile.TemporaryDirectory() as folder:
-        command = [
-            str(Path(sys.executable).parent / "iree-compile"),
-            str(PROGRAMS / f"{name}.mlir"),
-            "--iree-hal-target-backends=cuda",
-            "--iree-cuda-target=sm_80",
-            f"--iree-hal-dump-executable-binaries-to={folder}",
-            f"--dump-compilation-phases-to={folder}",
-            "-o",
-            os.devnull,
-        ]
-        subprocess.run(command, check=True, capture_output=True)
-        ptx = [path.read_text() for path in sorted(Path(folder).glob("*.ptx"))]
-        (phase,) = Path(folder).glob("*.executable-targets.mlir")
-        module = phase.read_text()
+    ptx, module = compile_file(PROGRAMS / f"{name}.mlir")
     if len(ptx) != 1:
         raise ValueError(f"{name}.mlir: IREE made {len(ptx)} kernels of it")
     entry = re.search(r"\.visible \.entry (\w+)\(", ptx[0])
     shared = re.search(r"workgroup_local_memory = (\d+)", module)
     assert entry is not None
     return Compiled(ptx[0], entry[1], _block(module), int(shared[1]) if shared else 0, grid=_grid(module))
+
+
+def compile_file(path: Path, options: tuple[str, ...] = ()) -> tuple[list[str], str]:
+    """The PTX of each executable, and the module of the last phase but one, which says what is launched.
+
+    Raises:
+        ValueError: IREE does not compile the file; its first error.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        command = [
+            str(COMPILE),
+            str(path),
+            "--iree-hal-target-backends=cuda",
+            "--iree-cuda-target=sm_80",
+            f"--iree-hal-dump-executable-binaries-to={folder}",
+            f"--dump-compilation-phases-to={folder}",
+            *options,
+            "-o",
+            os.devnull,
+        ]
+        done = subprocess.run(command, capture_output=True, text=True, timeout=TIMEOUT_S, check=False)
+        if done.returncode:
+            raise ValueError(next((s for s in done.stderr.splitlines() if "error" in s), done.stderr[:200]))
+        ptx = [file.read_text() for file in sorted(Path(folder).glob("*.ptx"))]
+        (phase,) = Path(folder).glob("*.executable-targets.mlir")
+        return ptx, phase.read_text()
 
 
 def _block(module: str) -> Extent:

@@ -38,20 +38,11 @@ def address_error(
     space: str,
 ) -> CheckError:
     """Some of ``at`` are not ``inside`` any allocation."""
-    bad = np.flatnonzero(~inside)
-    i = int(bad[0])
     variable = "enlarge the variable"
     larger = {"shared": f"{variable}, or the dynamic shared memory of the launch", "local": variable, "const": variable}
-    return report(
-        st,
-        "bounds",
-        site,
-        f"access of {width} bytes outside of every {space} allocation that may be used this way",
-        lanes=[_lane(st, lane, i)],
-        address=name(int(at[i])),
-        total=_total(st, lane, at, bad),
-        hint=f"predicate the access on the index, or {larger.get(space, 'correct the size of the buffer or the launch')}",
-    )
+    message = f"access of {width} bytes outside of every {space} allocation that may be used this way"
+    hint = f"predicate the access on the index, or {larger.get(space, 'correct the size of the buffer or the launch')}"
+    return _bounds_error(st, site, (at, lane), ~inside, name, message, hint)
 
 
 class Named(Protocol):
@@ -72,17 +63,33 @@ def read_only_error(
     name: Callable[[int], str],
 ) -> CheckError:
     """Some stores go to ``frozen`` memory: arrays that NumPy may not write, and ``.const`` variables."""
-    bad = np.flatnonzero(frozen)
+    message = f"store of {width} bytes to read-only memory"
+    hint = "launch with an array that may be written (a.flags.writeable), such as a copy, or store elsewhere"
+    return _bounds_error(st, site, (at, lane), frozen, name, message, hint)
+
+
+def _bounds_error(
+    st: State,
+    site: Site,
+    access: tuple[Index, Index | None],
+    wrong: npt.NDArray[np.bool_],
+    name: Callable[[int], str],
+    message: str,
+    hint: str,
+) -> CheckError:
+    """The report about the first of some ``wrong`` addresses of an access; ``access``: addresses, and lanes."""
+    at, lane = access
+    bad = np.flatnonzero(wrong)
     i = int(bad[0])
     return report(
         st,
         "bounds",
         site,
-        f"store of {width} bytes to read-only memory",
+        message,
         lanes=[_lane(st, lane, i)],
         address=name(int(at[i])),
         total=_total(st, lane, at, bad),
-        hint="launch with an array that may be written (a.flags.writeable), such as a copy, or store elsewhere",
+        hint=hint,
     )
 
 
