@@ -198,9 +198,7 @@ def _tf32_words(state: KernelState, operand: Operand, place: Place, rows: Sequen
     """Elements of two steps of 8 along k, rounded to tf32: of each step for k = t and then t + 4 those of all rows, in the order
     of "Matrix Fragments for mma.m16n8k8" (PTX ISA). There is no ``ldmatrix`` for 32 bits."""
     b, (lead, (turn, start)) = state.b, place
-    layout = operand.buffer.layout
-    passed = b.mul(turn, 16 * _UNROLLED_STEPS * layout.stride(operand.k) * layout.element_bytes)
-    name, kind = state.view(operand.buffer, state.slot_of(operand.buffer), passed)
+    name, kind = _view(state, operand, turn)
     found = []
     for shift in (0, 4, 8, 12):
         for row in rows:
@@ -210,6 +208,13 @@ def _tf32_words(state: KernelState, operand: Operand, place: Place, rows: Sequen
             value = b.effect(f"memref.load {name}[{state.element(operand.buffer, coordinates)}] : {kind}")
             found.append(b.pure(f"nvvm.convert.float.to.tf32 {value} {{rnd = #nvvm.fp_rnd_mode<rna>}}"))
     return found
+
+
+def _view(state: KernelState, operand: Operand, turn: Int) -> tuple[str, str]:
+    """An operand's buffer from where a turn of the loop starts along k, as a memref, and its type."""
+    layout = operand.buffer.layout
+    passed = state.b.mul(turn, 16 * _UNROLLED_STEPS * layout.stride(operand.k) * layout.element_bytes)
+    return state.view(operand.buffer, state.slot_of(operand.buffer), passed)
 
 
 def _ldmatrix(state: KernelState, operand: Operand, place: Place, first: tuple[Int, Int], count: int) -> list[str]:
@@ -223,9 +228,7 @@ def _ldmatrix(state: KernelState, operand: Operand, place: Place, first: tuple[I
     coordinates: list[Int] = [*lead, 0, 0]
     coordinates[operand.row] = b.add(first[0], 0 if turned else within)
     coordinates[operand.k] = b.add(start, b.add(b.mul(first[1], 8), within if turned else 0))
-    layout = operand.buffer.layout
-    passed = b.mul(turn, 16 * _UNROLLED_STEPS * layout.stride(operand.k) * layout.element_bytes)
-    name, kind = state.view(operand.buffer, state.slot_of(operand.buffer), passed)
+    name, kind = _view(state, operand, turn)
     at = state.element(operand.buffer, coordinates)
     dtype, transpose = operand.buffer.dtype, "true" if turned else "false"
     loaded = b.effect(
