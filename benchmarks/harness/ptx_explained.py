@@ -10,6 +10,8 @@ from harness.ptx_mutants import Mutant
 EXPLAINED = (
     ("emitted_.*", "operands", r"sh[lr]\.", "threads trade places: another swizzle, or other lanes for the same elements"),
     ("emitted_.*", "operands", r"setp\.gt", "other rows of padding are zeroed, which nobody reads"),
+    ("emitted_attention_late", "element", r"st\.shared\.b32 .*\+128\]",
+     "parts of a sum by warp: the last two warps have zeros, and before the parts lies a zero of the query tile's padding"),
     ("triton_matmul", "guard", "@!%p1 bra", "with K = 0, one turn of the loop adds the zeros of masked loads"),
     ("functions", "guard", r"@%p(11|18) bra", "sin, cos: bits of a large argument's remainder below its rounding"),
     ("functions", "operands", r"shl\.b32", "sin, cos: bits of a large argument's remainder below its rounding"),
