@@ -1,0 +1,5 @@
+"""Tuning records: what was found, chosen and measured, kept in one SQLite file that concurrent processes share.
+
+``store`` is what others use. ``schema`` says what is kept, ``rows`` reads and writes rows that carry their own checksum,
+``database`` opens the file and says what is wrong with it.
+"""
