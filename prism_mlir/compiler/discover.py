@@ -13,7 +13,7 @@ from prism_mlir.compiler.workers import Judge, Workers, result_of
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
-from prism_mlir.search.limits import Funnel, SearchLimits
+from prism_mlir.search.limits import OUT_OF_TIME, Funnel, SearchLimits
 from prism_mlir.search.search import search
 from prism_mlir.verify.prove import BATCH, ProofLimits
 from prism_mlir.verify.verdict import Status, Verdict
@@ -29,6 +29,7 @@ class Discovery:
     candidates: graphs with concrete mappings, in search order
     verdicts:   one for each candidate
     seconds:    wall clock of search, and of proof as far as it was not done meanwhile
+    recorded:   whether it was read from tuning records; then the seconds are those of the search that was recorded
     """
 
     candidates: tuple[KernelGraph, ...]
@@ -36,6 +37,7 @@ class Discovery:
     funnel: Funnel
     search_seconds: float
     proof_seconds: float
+    recorded: bool = False
 
     @property
     def proved(self) -> tuple[KernelGraph, ...]:
@@ -45,6 +47,11 @@ class Discovery:
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it; what is here was found before."""
         return INTERRUPTED in self.funnel.stopped_by
+
+    @property
+    def out_of_time(self) -> bool:
+        """Whether the clock ended it; a search with more time may find more."""
+        return any(reason.startswith(OUT_OF_TIME) for reason in self.funnel.stopped_by)
 
     def verdict_of(self, graph: KernelGraph) -> Verdict:
         return self.verdicts[self.candidates.index(graph)]

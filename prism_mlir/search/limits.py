@@ -5,6 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
+
+from prism_mlir.graph.errors import InputError
+
+OUT_OF_TIME = "time limit"  # how the reason begins where the clock ended a search
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,6 +107,15 @@ class Funnel:
             "stopped_by": list(self.stopped_by),
             "left": list(self.left),
         }
+
+    @staticmethod
+    def from_dict(data: Any) -> Funnel:
+        """The inverse of :meth:`to_dict`. Raises :class:`InputError` where ``data`` is no funnel."""
+        try:
+            counts = Counter({str(k): int(n) for k, n in data["counts"].items()})
+            return Funnel(counts, list(map(str, data["stopped_by"])), list(map(str, data["left"])))
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"not a funnel: {type(error).__name__} {error}") from None
 
 
 class TimedFunnel(Funnel):

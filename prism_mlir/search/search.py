@@ -12,7 +12,7 @@ from prism_mlir.search.branches import Walk, count_branches, take_branches
 from prism_mlir.search.generate import load_stages
 from prism_mlir.search.instantiate import Accept
 from prism_mlir.search.kernel_generate import Saved
-from prism_mlir.search.limits import Funnel, SearchLimits, TimedFunnel
+from prism_mlir.search.limits import OUT_OF_TIME, Funnel, SearchLimits, TimedFunnel
 from prism_mlir.search.parallel import Pool, parts_of_branches, parts_of_sets
 from prism_mlir.search.stages import Stage, Task, make_walk, search_set, use_of
 
@@ -35,7 +35,7 @@ def search(
     searched as well, few of them first (``generate.load_stages``).
     """
     if limits.seconds is not None and clock is not None:
-        funnel = TimedFunnel(funnel, clock, clock() + limits.seconds, f"time limit of {limits.seconds:g} s")
+        funnel = TimedFunnel(funnel, clock, clock() + limits.seconds, f"{OUT_OF_TIME} of {limits.seconds:g} s")
     target = abstract_target(program)
     if not target.saturated:
         funnel.stop("abstract expressions did not saturate")

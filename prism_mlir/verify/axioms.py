@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable
 from functools import lru_cache
 
@@ -45,6 +46,12 @@ def select(groups: Iterable[str] = DEFAULT_GROUPS) -> tuple[Rule, ...]:
     if wanted - known:
         raise InputError(f"no axioms called '{min(wanted - known)}', known are {', '.join(sorted(known))}")
     return tuple(r for r in ALL_RULES if r.group in wanted)
+
+
+def known_functions(rules: Iterable[Rule]) -> frozenset[str]:
+    """Texts of the unary functions that axioms name, such as ``exp(x)``; all others are unknown functions to them."""
+    named = re.compile(r'\(Unary [^"]*"([^"]*)"')
+    return frozenset(text for r in rules for side in (r.left, r.right, *(e for e, _, _ in r.given)) for text in named.findall(side))
 
 
 def axiom_lines(rules: Iterable[Rule]) -> list[str]:

@@ -109,3 +109,21 @@ class Verdict:
             "sizes_tried": [dict(s) for s in self.sizes_tried],
             "counterexample": None if self.counterexample is None else self.counterexample.to_dict(),
         }
+
+    @staticmethod
+    def from_dict(data: Any) -> Verdict:
+        """The inverse of :meth:`to_dict`. Raises :class:`InputError` where ``data`` is no verdict."""
+        try:
+            found = data["counterexample"]
+            return Verdict(
+                Status(data["status"]),
+                str(data["axiom_hash"]),
+                tuple(map(str, data["rules_fired"])),
+                *(int(data[name]) for name in ("together", "iterations", "nodes")),
+                seeds=tuple(map(int, data["seeds"])),
+                sizes_tried=tuple(tuple((str(p), int(n)) for p, n in sizes.items()) for sizes in data["sizes_tried"]),
+                counterexample=None if found is None else Counterexample.from_dict(found),
+                reason=str(data["reason"]),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"not a verdict: {type(error).__name__} {error}") from None
