@@ -20,7 +20,7 @@ environment:
 	@$(PYTHON) .ci/environment.py test dev
 
 environment-extras:
-	@$(PYTHON) .ci/environment.py test dev --optional cuda jax torch extras triton iree
+	@$(PYTHON) .ci/environment.py test dev --optional cuda jax torch extras distributed triton iree
 
 demo: environment
 	$(BIN)/prism compile examples/rms_norm.mlir -o out/rms_norm --target sm_80

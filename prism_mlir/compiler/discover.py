@@ -9,8 +9,8 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from time import perf_counter
 
-from prism_mlir.compiler.workers import Judge, Workers, result_of
-from prism_mlir.graph.errors import InputError
+from prism_mlir.compiler.task_pool import TaskPool, open_pool
+from prism_mlir.compiler.workers import Judge, Workers
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.search.limits import OUT_OF_TIME, Funnel, SearchLimits
@@ -75,28 +75,35 @@ def discover(
     proof_limits: ProofLimits | None = None,
     progress: Callable[[str], None] = lambda _: None,
     jobs: int = 1,
+    pool: TaskPool | None = None,
 ) -> Discovery:
     """Search a program's graphs and give each a verdict. Limits that were reached are recorded in the funnel.
 
     jobs: processes to use. Candidates, their order, counts and verdicts are the same for any number; a script that asks for
           more than one must do so under ``if __name__ == "__main__":``
+    pool: where to search and prove instead, which stays open; the results are the same
 
     Ctrl-C (``KeyboardInterrupt``) ends the search: what was found so far is returned, in search order, with the funnel stopped
     by ``interrupted``; candidates that were not judged yet are unknown.
 
     Raises :class:`InputError` where ``jobs`` is not positive, :class:`ExecutionError` where a process dies.
     """
-    if jobs < 1:
-        raise InputError(f"jobs is {jobs}, it must be at least 1")
     line = _Line(Funnel(), Judge(program, seed, proof_limits), progress)
     with ExitStack() as stack:
         try:
-            workers = stack.enter_context(Workers(jobs, line.judge)) if jobs > 1 else None
+            used = pool or stack.enter_context(open_pool(jobs=jobs))
+            workers = None if used.here else Workers(used, line.judge)
             found = search(program, limits or SearchLimits(), line.funnel, line.judge.accept, perf_counter, workers)
             line.run(found, workers)
         except KeyboardInterrupt:
             line.interrupt()
+            if pool is not None:
+                pool.abandon()
     return line.discovery()
+
+
+def _succeeded(future: Future[list[Verdict]]) -> bool:
+    return future.done() and not future.cancelled() and future.exception() is None
 
 
 class _Line:
@@ -118,12 +125,12 @@ class _Line:
             return
         self.waiting += (workers.submit(batch) for batch in batches)
         while self.waiting:
-            self._judged(lambda: result_of(self.waiting[0]))
+            self._judged(lambda: workers.pool.result(self.waiting[0]))
             self.waiting.popleft()
 
     def interrupt(self) -> None:
         """Keep the verdicts that are there."""
-        while self.waiting and self.waiting[0].done() and self.waiting[0].exception() is None:
+        while self.waiting and _succeeded(self.waiting[0]):
             self.verdicts += self.waiting.popleft().result()
         self.funnel.stop(INTERRUPTED)
         self.funnel.leave("everything after what was found")

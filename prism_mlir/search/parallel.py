@@ -23,7 +23,7 @@ TASKS_A_JOB = 24  # small enough that nobody waits for the last one for long
 
 
 class Pool(Protocol):
-    """Processes in which :func:`begin` was called."""
+    """Processes, each with a :class:`Searcher` of the program that is searched."""
 
     @property
     def jobs(self) -> int:
@@ -36,7 +36,8 @@ class Pool(Protocol):
         arguments: Iterable[tuple[Any, ...]],
         seconds_left: Callable[[], float | None] = lambda: None,
     ) -> Iterator[Any]:
-        """Results of calls, in order, computed ahead. Raises :class:`TimeoutError` when no seconds are left."""
+        """Results of ``function(searcher, *arguments)``, in order, computed ahead. Raises :class:`TimeoutError` when no seconds
+        are left."""
         ...
 
 
@@ -61,8 +62,8 @@ def parts_of_sets(
         funnel.expire()
 
 
-class _Worker:
-    """What a process keeps between parts."""
+class Searcher:
+    """What a process keeps between parts of one search."""
 
     def __init__(self, program: Program, accept: Accept) -> None:
         self.program, self.accept = program, accept
@@ -82,21 +83,13 @@ class _Worker:
         return self._walks[stage]
 
 
-_worker: list[_Worker] = []
+def _branches(searcher: Searcher, stage: Stage, start: int, end: int) -> list[Part]:
+    return search_branches(searcher.walk(stage), start, end, use_of(searcher.task, stage))
 
 
-def begin(program: Program, accept: Accept) -> None:
-    """Make this process ready to search parts."""
-    _worker[:] = [_Worker(program, accept)]
-
-
-def _branches(stage: Stage, start: int, end: int) -> list[Part]:
-    (worker,) = _worker
-    return search_branches(worker.walk(stage), start, end, use_of(worker.task, stage))
-
-
-def _saved_set(limits: SearchLimits, saved: tuple[Saved, ...], first: tuple[BlockGraph, ...]) -> Part:
-    (worker,) = _worker
+def _saved_set(
+    searcher: Searcher, limits: SearchLimits, saved: tuple[Saved, ...], first: tuple[BlockGraph, ...]
+) -> Part:
     funnel = Funnel()
-    found = tuple(search_set(worker.task, limits, funnel, saved, first))
+    found = tuple(search_set(searcher.task, limits, funnel, saved, first))
     return Part(found, funnel)

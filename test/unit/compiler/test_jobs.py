@@ -16,7 +16,8 @@ import pytest
 
 from prism_mlir.compiler import discover as discover_module
 from prism_mlir.compiler.discover import INTERRUPTED, NOT_JUDGED, Discovery, discover
-from prism_mlir.compiler.workers import Judge, Workers
+from prism_mlir.compiler.task_pool import TaskPool, open_pool
+from prism_mlir.compiler.tasks import Context
 from prism_mlir.graph.errors import ExecutionError, InputError
 from prism_mlir.graph.examples import attention, rms_norm
 from prism_mlir.graph.program import Program
@@ -95,17 +96,41 @@ def test_ctrl_c_gives_what_was_found(
     assert f"verdicts of {20 - len(judged)} of 20 candidates" in found.funnel.left
 
 
+def pid_of(_: object) -> int:
+    return os.getpid()
+
+
+def processes_of(pool: TaskPool) -> set[int]:
+    """Process ids of a pool of two, once both have answered."""
+    pids: set[int] = set()
+    while len(pids) < 2:
+        pids |= set(pool.ordered(Context(0), pid_of, [()] * 4))
+    return pids
+
+
+def power(_: object, base: int, exponent: int) -> int:
+    return base**exponent
+
+
+def sleep(_: object, seconds: float) -> None:
+    time.sleep(seconds)
+
+
+def die(_: object) -> None:
+    os._exit(3)
+
+
 def test_processes_end_with_their_pool() -> None:
-    with Workers(2, Judge(rms_norm(), 0)) as workers:
-        pids = {f.result() for f in workers._started}
+    with open_pool(jobs=2) as pool:
+        pids = processes_of(pool)
         assert os.getpid() not in pids
     assert all(not alive(pid) for pid in pids)
 
 
 def test_processes_end_even_in_the_middle_of_work() -> None:
-    with pytest.raises(ZeroDivisionError), Workers(2, Judge(rms_norm(), 0)) as workers:
-        pids = {f.result() for f in workers._started}
-        next(workers.ordered(time.sleep, [(0,), (60,), (60,), (60,)]))
+    with pytest.raises(ZeroDivisionError), open_pool(jobs=2) as pool:
+        pids = processes_of(pool)
+        next(pool.ordered(Context(0), sleep, [(0,), (60,), (60,), (60,)]))
         raise ZeroDivisionError
     assert all(not alive(pid) for pid in pids)
 
@@ -119,18 +144,15 @@ def alive(pid: int) -> bool:
 
 
 def test_results_come_in_order_and_time_can_run_out() -> None:
-    with Workers(2, Judge(rms_norm(), 0)) as workers:
-        assert list(workers.ordered(pow, [(2, k) for k in range(40)])) == [2**k for k in range(40)]
+    with open_pool(jobs=2) as pool:
+        assert list(pool.ordered(Context(0), power, [(2, k) for k in range(40)])) == [2**k for k in range(40)]
         with pytest.raises(TimeoutError):
-            list(workers.ordered(time.sleep, [(30,)], lambda: 0.05))
+            list(pool.ordered(Context(0), sleep, [(30,)], lambda: 0.05))
 
 
-def test_a_process_that_dies_is_one_error() -> None:
-    with (
-        Workers(1, Judge(rms_norm(), 0)) as workers,
-        pytest.raises(ExecutionError, match="a process of the search died"),
-    ):
-        list(workers.ordered(os._exit, [(3,)]))
+def test_a_process_that_dies_each_time_is_one_error() -> None:
+    with open_pool(jobs=2) as pool, pytest.raises(ExecutionError, match="a process of the search died"):
+        list(pool.ordered(Context(0), die, [()]))
 
 
 def test_jobs_must_be_positive() -> None:
@@ -147,10 +169,11 @@ def test_orphans_end_by_themselves(tmp_path: Path) -> None:
     """The process that asked is killed outright; its workers notice."""
     code = """if __name__ == "__main__":
     import time
-    from prism_mlir.compiler.workers import Judge, Workers
-    from prism_mlir.graph.examples import rms_norm
-    with Workers(2, Judge(rms_norm(), 0)) as workers:
-        print(*[f.result() for f in workers._started], flush=True)
+    from prism_mlir.compiler.task_pool import open_pool
+    with open_pool(jobs=2) as pool:
+        while len(pool.opened.executor._pool._processes) < 2:
+            time.sleep(0.01)
+        print(*pool.opened.executor._pool._processes, flush=True)
         time.sleep(60)
 """
     script = tmp_path / "asks.py"

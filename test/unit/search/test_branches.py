@@ -24,6 +24,8 @@ TWO = SearchLimits(operators=7, kernels=2, second_operators=4)
 class Here:
     """A pool that does everything in this process. ``jobs`` only decides how the work is cut up."""
 
+    searcher: parallel.Searcher
+
     def __init__(self, jobs: int) -> None:
         self.jobs, self.calls = jobs, 0
 
@@ -37,7 +39,7 @@ class Here:
             if seconds_left() == 0:
                 raise TimeoutError
             self.calls += 1
-            yield function(*call)
+            yield function(self.searcher, *call)
 
 
 def outcome(program: Program, limits: SearchLimits, pool: Here | None) -> tuple[object, ...]:
@@ -46,7 +48,8 @@ def outcome(program: Program, limits: SearchLimits, pool: Here | None) -> tuple[
     def accept(graph: Any, dim: str) -> bool:
         return refuter.refute_alone(graph, dim) is None
 
-    parallel.begin(program, accept)
+    if pool is not None:
+        pool.searcher = parallel.Searcher(program, accept)
     found = [g.sort_key for g in search(program, limits, funnel, accept, pool=pool)]
     return found, funnel.to_dict()
 
@@ -135,8 +138,8 @@ def test_time_is_up_in_the_middle_of_parts() -> None:
         return refuter.refute_alone(graph, dim) is None
 
     ticks = iter(range(100_000))
-    parallel.begin(program, accept)
     pool = Here(2)
+    pool.searcher = parallel.Searcher(program, accept)
     found = list(search(program, SearchLimits(seconds=4), funnel, accept, lambda: next(ticks), pool))
     assert funnel.stopped_by == ["time limit of 4 s"]
     assert funnel.left

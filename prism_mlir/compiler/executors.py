@@ -1,0 +1,179 @@
+"""Where tasks run: in this process, in processes of this machine, or on a Dask cluster. What comes back is the same."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import BrokenExecutor, Executor, Future
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import monotonic
+from typing import Any
+
+from prism_mlir.compiler.installation import this_installation
+from prism_mlir.compiler.processes import Processes
+from prism_mlir.graph.errors import ExecutionError, InputError, MissingToolError
+
+PROCESSES, SERIAL = "processes", "serial"
+SPECS = "processes, serial, dask://HOST:PORT"
+CONNECT_SECONDS = 5
+ALONE_SECONDS = 30.0  # a cluster without a worker for this long is given up: whoever restarts workers has had the time
+GPU = {"GPU": 1}
+"""What a Dask worker declares (``--resources GPU=1``) to be given kernels to time, one at once."""
+
+
+@dataclass(frozen=True, slots=True)
+class OpenExecutor:
+    """An executor, and what whoever gives it tasks must know.
+
+    name:         for messages
+    executor:     takes calls
+    jobs:         how many run at once
+    broken:       errors of a call that say "a worker died of it, again and again", not "it failed"
+    here:         calls run in this very process, when they are submitted
+    installation: digest that workers must have, empty where they run the same files
+    gpu:          what ``submit`` is also told for a call that needs a GPU; ``None`` where this process has to do it
+    check:        raises where waiting has become pointless
+    abandon:      ends what runs, as far as that is possible
+    """
+
+    name: str
+    executor: Executor
+    jobs: int
+    broken: tuple[type[BaseException], ...] = (BrokenExecutor,)
+    here: bool = False
+    installation: str = ""
+    gpu: Callable[[], Mapping[str, Any]] | None = None
+    check: Callable[[], None] | None = None
+    abandon: Callable[[], None] = field(default=lambda: None)
+
+
+@contextmanager
+def open_executor(spec: str = PROCESSES, jobs: int = 1) -> Iterator[OpenExecutor]:
+    """An executor for the time of a ``with`` block. Nothing of it is left behind; a cluster stays as it was.
+
+    spec: ``processes``, of which there are ``jobs``; ``serial``, which is the same as one; or a Dask scheduler,
+          ``dask://HOST:PORT`` (``tcp://`` and ``tls://`` as Dask writes it), all of whose workers are used
+
+    Raises :class:`InputError` for another spec, :class:`MissingToolError` where Dask is not installed,
+    :class:`ExecutionError` for a cluster that does not answer within a few seconds.
+    """
+    check_spec(spec, jobs)
+    if _DASK.fullmatch(spec):
+        with _dask(spec) as opened:
+            yield opened
+    elif spec == SERIAL or jobs == 1:
+        yield OpenExecutor(SERIAL, InThisProcess(), 1, here=True)
+    else:
+        processes = Processes(jobs)
+        try:
+            yield OpenExecutor(PROCESSES, processes, jobs, abandon=processes.abandon)
+        finally:
+            processes.shutdown()
+
+
+_DASK = re.compile(r"(dask|tcp|tls)://[^\s/]+:\d+/?")
+
+
+def check_spec(spec: str, jobs: int = 1) -> None:
+    """Raises :class:`InputError` for a spec that names no executor. Nothing is started or asked."""
+    if jobs < 1:
+        raise InputError(f"jobs is {jobs}, it must be at least 1")
+    if spec not in (PROCESSES, SERIAL) and not _DASK.fullmatch(spec):
+        raise InputError(f"no executor is called '{spec}'", None, f"known: {SPECS}")
+
+
+def on_cluster(spec: str) -> bool:
+    """Whether tasks go to other machines, GPUs included."""
+    return _DASK.fullmatch(spec) is not None
+
+
+class InThisProcess(Executor):
+    """Makes a call at once, when it is submitted. Ctrl-C comes out of ``submit``."""
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        future: Future[Any] = Future()
+        try:
+            future.set_result(fn(*args, **kwargs))
+        except Exception as error:
+            future.set_exception(error)
+        return future
+
+
+@contextmanager
+def _dask(spec: str) -> Iterator[OpenExecutor]:
+    if importlib.util.find_spec("distributed") is None:
+        raise MissingToolError(f"{spec} needs Dask", None, "pip install prism-mlir[distributed]")
+    from distributed import Client
+    from distributed.scheduler import KilledWorker
+
+    address = re.sub(r"^dask://", "", spec).rstrip("/")  # without a scheme Dask takes that of its configuration
+    try:
+        client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="prism")
+    except (OSError, ValueError, ImportError) as error:  # a timeout is an OSError
+        reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        raise ExecutionError(f"no Dask scheduler answers at {spec} ({reason})", None, _START) from None
+    try:
+        cluster = _Cluster(client, spec)
+        cluster.wait()
+        executor = client.get_executor(
+            pure=False
+        )  # a key of its own for each task: a result is never taken from another run
+        yield OpenExecutor(
+            spec,
+            executor,
+            cluster.workers,
+            (BrokenExecutor, KilledWorker),
+            installation=this_installation().digest,
+            gpu=cluster.gpu,
+            check=cluster.check,
+        )
+    finally:
+        client.close(timeout=CONNECT_SECONDS)
+
+
+_START = "start one with 'dask scheduler', and workers with 'dask worker HOST:PORT --nthreads 1'"
+
+
+class _Cluster:
+    """What is known of a cluster's workers."""
+
+    def __init__(self, client: Any, spec: str) -> None:
+        self.client, self.spec = client, spec
+        self.seen = monotonic()
+
+    def wait(self) -> None:
+        """Raises :class:`ExecutionError` where no worker shows up."""
+        try:
+            self.client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+        except TimeoutError:
+            raise ExecutionError(f"the Dask cluster at {self.spec} has no worker", None, _START) from None
+
+    @property
+    def workers(self) -> int:
+        return max(1, len(self._described()))
+
+    def gpu(self) -> Mapping[str, Any]:
+        """Raises :class:`ExecutionError` where no worker declares a GPU."""
+        if not any(w.get("resources", {}).get("GPU", 0) >= 1 for w in self._described().values()):
+            raise ExecutionError(
+                f"no worker of {self.spec} declares a GPU",
+                None,
+                "start one on a machine that has one, with 'dask worker HOST:PORT --nthreads 1 --resources GPU=1'",
+            )
+        return {"resources": GPU}
+
+    def check(self) -> None:
+        """Raises :class:`ExecutionError` where all workers have been gone for a while, or the scheduler is."""
+        if self.client.status in ("closing", "closed"):
+            raise ExecutionError(f"the Dask scheduler at {self.spec} has gone", None, _START)
+        if self._described():
+            self.seen = monotonic()
+        elif monotonic() - self.seen > ALONE_SECONDS:
+            raise ExecutionError(f"the last worker of {self.spec} has gone", None, _START)
+
+    def _described(self) -> Mapping[str, Any]:
+        """Workers as the scheduler last described them (it does so every few seconds)."""
+        found: Mapping[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
+        return found
