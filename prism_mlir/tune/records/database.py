@@ -210,6 +210,11 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+def file_bytes(path: Path) -> int:
+    """Bytes on the disk, with the log; 0 where there is no file."""
+    return sum(p.stat().st_size for p in (path, Path(f"{path}-wal")) if p.exists())
+
+
 def default_path(folder: Path) -> Path:
     """The database file of a folder."""
     return folder / "records.sqlite"

@@ -69,7 +69,7 @@ def put_within(connection: sqlite3.Connection, table: Table, row: Row, *, keep: 
             old = find(connection, table, [str(row[name]) for name in table.key])
         except DamagedRow:
             old = None
-        if old is not None and old["version"] == row["version"]:
+        if old is not None and (old["version"] == __version__ or row["version"] != __version__):
             return False
     marks = ", ".join("?" * len(table.names))
     statement = f"INSERT OR REPLACE INTO {table.name} ({', '.join(table.names)}) VALUES ({marks})"

@@ -1,0 +1,161 @@
+"""Tuning records as JSON values, and as tables for people."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from rich.text import Text
+
+from prism_mlir.tools.terminal import new_table, plain_console
+from prism_mlir.tune.records.database import file_bytes
+from prism_mlir.tune.records.overview import Group, Kept, Overview
+from prism_mlir.tune.records.schema import SCHEMA_VERSION
+from prism_mlir.tune.records.store import Measurement
+
+_SHORT = 12  # letters of a key that tell it from others
+
+
+def list_data(path: Path, seen: Overview | None) -> dict[str, Any]:
+    """The list as JSON values."""
+    return {
+        "path": str(path),
+        "schema": SCHEMA_VERSION,
+        "bytes": file_bytes(path),
+        "families": [] if seen is None else [_family_line(seen, family) for family in seen.families],
+        "objects": 0 if seen is None else len(seen.objects),
+        "runs": [] if seen is None else sorted({step.parent for step in seen.steps}),
+        "damaged": [] if seen is None else seen.damage.reasons(),
+    }
+
+
+def _family_line(seen: Overview, family: Group) -> dict[str, Any]:
+    return {
+        "key": family.row.key,
+        "program": family.row.about.get("program"),
+        "graphs": family.row.about.get("graphs"),
+        "tuned": [_tuned(choice) for choice in family.parts],
+        "best_us": {kind: best.microseconds for kind, best in family.best.items()},
+        "bytes": seen.bytes_of(family),
+        "written": family.row.written,
+        "version": family.row.version,
+    }
+
+
+def _tuned(choice: Group) -> dict[str, Any]:
+    about = choice.row.about
+    return {name: about.get(name) for name in ("sizes", "dtype", "target")}
+
+
+def family_data(seen: Overview, family: Group) -> dict[str, Any]:
+    """Everything of a family as JSON values."""
+    return {
+        **_row_data(family.row),
+        "bytes": seen.bytes_of(family),
+        "choices": [
+            {
+                **_row_data(choice.row),
+                "measurements": [_measurement_data(m) for m in choice.measurements],
+                "best_us": {kind: best.microseconds for kind, best in choice.best.items()},
+            }
+            for choice in family.parts
+        ],
+        "objects": [
+            {"digest": d, "bytes": seen.objects[d].bytes if d in seen.objects else None} for d in sorted(family.objects)
+        ],
+    }
+
+
+def _row_data(row: Kept) -> dict[str, Any]:
+    return {"key": row.key, "about": dict(row.about), "written": row.written, "version": row.version}
+
+
+def _measurement_data(found: Measurement) -> dict[str, Any]:
+    return {
+        "candidate": found.candidate,
+        "kind": found.kind,
+        "us": found.microseconds,
+        "spread_us": found.spread,
+        "when": found.when.isoformat(),
+        "version": found.version,
+        "environment": dict(found.environment),
+    }
+
+
+def print_list(path: Path, seen: Overview | None) -> None:
+    """The list for people."""
+    if seen is None:
+        print(f"{path}: there are no records yet")
+        return
+    console = plain_console()
+    table = new_table("family", "program", "graphs", "tuned for", "best", "bytes", "written")
+    for family in seen.families:
+        about = family.row.about
+        tuned = "\n".join(_tuned_text(choice) for choice in family.parts)
+        told = [str(about.get("program", "")), str(about.get("graphs", "")), tuned, _best_text(family)]
+        cells = [family.row.key[:_SHORT], *told, str(seen.bytes_of(family)), family.row.written[:16]]
+        table.add_row(*(Text(_plain(cell)) for cell in cells))
+    if seen.families:
+        console.print(table)
+    runs = len({step.parent for step in seen.steps})
+    counts = ", ".join(
+        (
+            amount(len(seen.families), "family", "families"),
+            amount(len(seen.objects), "object"),
+            amount(runs, "unfinished run"),
+        )
+    )
+    console.print(Text(_plain(f"{path}: {counts}, {file_bytes(path)} bytes")))
+    if seen.damage:
+        places = amount(len(seen.damage.reasons()), "damaged place")
+        console.print(f"{places} left out; see prism cache verify")
+
+
+def amount(number: int, one: str, many: str | None = None) -> str:
+    """``1 family``, ``2 families``."""
+    return f"{number} {one if number == 1 else many or one + 's'}"
+
+
+def print_family(seen: Overview, family: Group) -> None:
+    """Everything of a family for people."""
+    lines = [f"family   {family.row.key}", *_about_lines(family.row), f"bytes    {seen.bytes_of(family)}"]
+    for choice in family.parts:
+        lines += ["", f"choice   {choice.row.key}", *_about_lines(choice.row)]
+        lines += [f"  {_measurement_text(found)}" for found in choice.measurements]
+        where = {_pairs(found.environment): None for found in choice.measurements if found.environment}
+        lines += [f"  measured on {text}" for text in where]
+    lines += [""] if family.objects else []
+    for digest in sorted(family.objects):
+        size = f"{seen.objects[digest].bytes} bytes" if digest in seen.objects else "not there"
+        lines.append(f"object   {digest}: {size}")
+    print("\n".join(_plain(line) for line in lines))
+
+
+def _about_lines(row: Kept) -> list[str]:
+    about = {name: value for name, value in row.about.items() if name != "objects"}
+    lines = [f"  {name}: {_pairs(value) if isinstance(value, dict) else value}" for name, value in about.items()]
+    return [*lines, f"  written {row.written} by prism {row.version}"]
+
+
+def _tuned_text(choice: Group) -> str:
+    known = (_pairs(v) if isinstance(v, dict) else str(v) for v in _tuned(choice).values() if v is not None)
+    return " ".join(known) or choice.row.key[:_SHORT]
+
+
+def _best_text(group: Group) -> str:
+    return "\n".join(f"{best.microseconds:.6g} us ({kind})" for kind, best in group.best.items())
+
+
+def _measurement_text(found: Measurement) -> str:
+    spread = "" if found.spread is None else f" +- {found.spread:.3g}"
+    return f"{found.microseconds:.6g}{spread} us ({found.kind}) {found.candidate}, {found.when:%Y-%m-%d %H:%M}"
+
+
+def _pairs(values: Mapping[str, Any]) -> str:
+    return ", ".join(f"{name} {value}" for name, value in values.items())
+
+
+def _plain(text: str) -> str:
+    """Text without what would move a terminal's cursor: records may come from another machine."""
+    return "".join(c if c.isprintable() or c == "\n" else "?" for c in text)

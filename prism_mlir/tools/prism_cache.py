@@ -1,0 +1,288 @@
+"""``prism cache``: look at tuning records, drop old ones, move them to another machine, and check them."""
+
+from __future__ import annotations
+
+import json
+import re
+import sqlite3
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from prism_mlir.graph.errors import InputError, Location
+
+if TYPE_CHECKING:
+    from prism_mlir.tune.records.database import Access
+
+cache = typer.Typer(
+    name="cache",
+    help="Look at tuning records, drop old ones, move them, and check them.",
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+
+Folder = Annotated[
+    Path | None,
+    typer.Option(
+        "--cache", metavar="DIR", help="Folder of the records; PRISM_CACHE_DIR or ~/.cache/prism if not given."
+    ),
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add the commands."""
+    app.add_typer(cache)
+
+
+@cache.callback(invoke_without_command=True)
+def _main(context: typer.Context) -> None:
+    """Look at tuning records, drop old ones, move them, and check them."""
+    if context.invoked_subcommand is None:
+        print(context.get_help())
+
+
+@cache.command("path")
+def path_command(folder: Folder = None) -> None:
+    """Print where the records lie, whether there are any or not."""
+    print(_path(folder))
+
+
+@cache.command("list")
+def list_command(folder: Folder = None, as_json: AsJson = False) -> None:
+    """List families: their programs, the sizes tuned, the best times and the bytes.
+
+    Example: prism cache list --json
+    """
+    from prism_mlir.tools.cache_report import list_data, print_list
+    from prism_mlir.tune.records.database import Access
+    from prism_mlir.tune.records.overview import overview
+
+    path = _path(folder)
+    with _open(path, Access.READ, create_none=True) as connection:
+        seen = None if connection is None else overview(connection)
+    if as_json:
+        print(json.dumps(list_data(path, seen), indent=2))
+    else:
+        print_list(path, seen)
+
+
+@cache.command("show")
+def show_command(
+    key: Annotated[str, typer.Argument(metavar="KEY", help="Key of a family, or how it begins.")],
+    folder: Folder = None,
+    as_json: AsJson = False,
+) -> None:
+    """Show everything of one family: its graphs, choices, measurements, and where they were measured.
+
+    Example: prism cache show 3f9a
+    """
+    from prism_mlir.tools.cache_report import family_data, print_family
+    from prism_mlir.tune.records.database import Access
+    from prism_mlir.tune.records.overview import overview
+
+    with _open(_path(folder), Access.READ) as connection:
+        assert connection is not None
+        seen = overview(connection)
+    found = [f for f in seen.families if f.row.key.startswith(key)]
+    exact = [f for f in found if f.row.key == key]
+    if len(exact or found) != 1:
+        what = "no family's key begins" if not found else f"the keys of {len(found)} families begin"
+        raise InputError(f"{what} with '{key}'", None, "prism cache list shows the keys; give more of one")
+    family = (exact or found)[0]
+    if as_json:
+        print(json.dumps(family_data(seen, family), indent=2))
+    else:
+        print_family(seen, family)
+
+
+@cache.command("prune")
+def prune_command(
+    older_than: Annotated[
+        str | None, typer.Option(metavar="TIME", help="Drop what was last written longer ago: 30d, 12h, 2w.")
+    ] = None,
+    larger_than: Annotated[
+        str | None, typer.Option(metavar="SIZE", help="Drop the oldest until the rest is no larger: 500MB, 2GB.")
+    ] = None,
+    foreign_versions: Annotated[
+        bool, typer.Option("--foreign-versions", help="Drop what other versions of prism wrote.")
+    ] = False,
+    everything: Annotated[bool, typer.Option("--all", help="Drop everything.")] = False,
+    folder: Folder = None,
+) -> None:
+    """Drop records, and make the file smaller.
+
+    Without options it drops what is of no use: rows that are damaged, or that belong to what is not there.
+
+    Example: prism cache prune --older-than 30d --larger-than 500MB
+    """
+    from prism_mlir.tune.records.database import Access, file_bytes
+    from prism_mlir.tune.records.prune import Prune, prune
+
+    before = None if older_than is None else datetime.now(UTC) - parse_time(older_than)
+    largest = None if larger_than is None else parse_size(larger_than)
+    path = _path(folder)
+    with _open(path, Access.WRITE) as connection:
+        assert connection is not None
+        size = file_bytes(path)
+        done = prune(connection, Prune(before, largest, foreign_versions, everything))
+    print(f"dropped  {_counted(done.rows)}")
+    if done.compacted:
+        print(f"file     {size} bytes before, {file_bytes(path)} after: {path}")
+    else:
+        print(f"file     {path} is as large as before: another process uses it, or the disk is full")
+
+
+@cache.command("export")
+def export_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File of JSON lines to write.")], folder: Folder = None
+) -> None:
+    """Write all records to a file: JSON lines, one a record, each with its checksum.
+
+    What is damaged is left out and named, and the exit code is 1; the rest is written.
+
+    Example: prism cache export records.jsonl
+    """
+    from prism_mlir.tools.files import write_atomically
+    from prism_mlir.tune.records.database import Access
+    from prism_mlir.tune.records.scan import Damage
+    from prism_mlir.tune.records.transfer import export_lines
+
+    damage = Damage()
+    with _open(_path(folder), Access.READ) as connection:
+        assert connection is not None
+        lines = list(export_lines(connection, damage))
+    write_atomically(file, "".join(lines))
+    print(f"wrote    {file}: {_amount(len(lines) - 2, 'record')}")
+    for reason in damage.reasons():
+        print(f"warning: {reason}, and left out", file=sys.stderr)
+    raise typer.Exit(1 if damage else 0)
+
+
+@cache.command("import")
+def import_command(
+    file: Annotated[Path, typer.Argument(metavar="FILE", help="File that prism cache export wrote.")],
+    folder: Folder = None,
+) -> None:
+    """Add the records of a file, all of them or none. Records that are there already stay as they are.
+
+    Import only what you trust: graphs in it are taken as proved.
+
+    Example: prism cache import records.jsonl
+    """
+    from prism_mlir.tune.records.database import Access
+    from prism_mlir.tune.records.transfer import import_rows, parse_lines
+
+    path = _path(folder)
+    try:
+        with file.open(encoding="utf-8", newline="\n") as stream:
+            rows = parse_lines(stream, str(file))
+    except OSError as error:
+        raise InputError(f"cannot read the file: {error.strerror}", Location(str(file)), "check the path") from None
+    except UnicodeDecodeError:
+        raise InputError("the file is not UTF-8", Location(str(file), 1, 1), "export again") from None
+    with _open(path, Access.CREATE) as connection:
+        assert connection is not None
+        new = import_rows(connection, rows)
+    print(f"read     {file}: {_amount(len(rows), 'record')}, {sum(new.values())} new")
+    print(f"new      {_counted(new)}")
+
+
+@cache.command("verify")
+def verify_command(folder: Folder = None) -> None:
+    """Check the file: SQLite's structure, every checksum, and whether what records refer to is there.
+
+    Exit code 1 with the reasons if something is wrong.
+    """
+    from prism_mlir.tune.records.check import problems
+    from prism_mlir.tune.records.database import Access
+
+    path = _path(folder)
+    with _open(path, Access.READ, create_none=True) as connection:
+        found = [] if connection is None else problems(connection)
+    for reason in found:
+        print(f"error: {reason}", file=sys.stderr)
+    if found:
+        advice = "prism cache prune drops rows that are damaged or belong to nothing; prism cache export saves what can be read"
+        print(f"{path}: {_amount(len(found), 'problem')}; {advice}", file=sys.stderr)
+        raise typer.Exit(1)
+    print(f"{path}: {'there are no records yet' if connection is None else 'nothing is wrong'}")
+
+
+# -- options ------------------------------------------------------------------------------------------------------
+
+_TIMES = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
+
+
+def parse_time(text: str) -> timedelta:
+    """``30d``: a number and s, m, h, d or w. Raises :class:`InputError`.
+
+    >>> parse_time("2w").days
+    14
+    """
+    found = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip(), re.ASCII)
+    if found is None:
+        raise InputError(f"'{text}' is no length of time", None, "write a number and s, m, h, d or w: 30d")
+    return timedelta(seconds=int(found[1]) * _TIMES[found[2]])
+
+
+def parse_size(text: str) -> int:
+    """``500MB``: bytes, in powers of ten, or of two with an i. Raises :class:`InputError`.
+
+    >>> parse_size("2GiB") == 2 * 1024**3
+    True
+    """
+    found = re.fullmatch(r"(\d{1,12}(?:\.\d{1,6})?)\s*([a-zA-Z]*)", text.strip(), re.ASCII)
+    if found is None or found[2].upper() not in _SIZES:
+        raise InputError(f"'{text}' is no size", None, "write a number and a unit: 500MB, 2GB, 1GiB")
+    return int(float(found[1]) * _SIZES[found[2].upper()])
+
+
+def _path(folder: Path | None) -> Path:
+    """The database file. Raises :class:`InputError` where records are off."""
+    from prism_mlir.tune.records.database import default_folder, default_path
+
+    folder = default_folder() if folder is None else folder
+    if folder is None:
+        raise InputError("PRISM_CACHE_DIR turns tuning records off", None, "unset it, or name a folder with --cache")
+    return default_path(folder)
+
+
+@contextmanager
+def _open(path: Path, access: Access, *, create_none: bool = False) -> Iterator[sqlite3.Connection | None]:
+    """The open database; None where there is no file, if ``create_none`` allows that. What goes wrong is a ``RecordsError``."""
+    from prism_mlir.tune.records.database import Access, RecordsError, open_database, reason_of
+
+    if access is not Access.CREATE and not path.exists():
+        if not create_none:
+            raise InputError(
+                f"there are no tuning records in '{path.parent}'", None, "compile first, or give --cache DIR"
+            )
+        yield None
+        return
+    connection = open_database(path, access)
+    try:
+        yield connection
+    except sqlite3.Error as error:
+        reason, advice = reason_of(error)
+        raise RecordsError(f"tuning records in '{path}': {reason}", None, advice) from None
+    finally:
+        connection.close()
+
+
+def _counted(rows: dict[str, int]) -> str:
+    """``2 families, 1 step``, or ``nothing``."""
+    from prism_mlir.tune.records.schema import TABLES
+
+    parts = [f"{n} {t.one if n == 1 else t.name}" for t in TABLES if (n := rows.get(t.name, 0))]
+    return ", ".join(parts) or "nothing"
+
+
+def _amount(number: int, what: str) -> str:
+    return f"{number} {what}{'' if number == 1 else 's'}"
