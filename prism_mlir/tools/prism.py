@@ -14,7 +14,7 @@ from rich.console import Console
 from prism_mlir import __version__
 from prism_mlir.compiler.options import CompileOptions, HostSignature, WorkspacePlace
 from prism_mlir.graph.errors import InputError, PrismError
-from prism_mlir.tools import prism_explain, prism_ptx, prism_verify, search_options
+from prism_mlir.tools import prism_cache, prism_explain, prism_ptx, prism_verify, search_options
 
 if TYPE_CHECKING:
     from prism_mlir.codegen.compile import CompiledKernel
@@ -171,6 +171,7 @@ class _progress:
 prism_explain.register(app)
 prism_verify.register(app)
 prism_ptx.register(app)
+prism_cache.register(app)
 
 
 _INTERRUPTED = "error: interrupted; nothing was written"
