@@ -8,9 +8,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_mlir.codegen.builder import Builder
+from prism_mlir.codegen.dynamic import DynamicLengths
 from prism_mlir.codegen.elementwise import Arithmetic
 from prism_mlir.codegen.errors import ScheduleError
 from prism_mlir.codegen.kernel_state import DYNAMIC_SHARED, KernelState
@@ -21,10 +22,11 @@ from prism_mlir.codegen.matmul import check_registers
 from prism_mlir.codegen.memory_plan import MemoryPlan, plan_memory
 from prism_mlir.codegen.ptx import PtxResult, gpu_module_to_ptx
 from prism_mlir.graph.code_graph import code_graph
+from prism_mlir.graph.dynamic import DynamicShapes
 from prism_mlir.graph.errors import InputError, UnsupportedError
 from prism_mlir.graph.footprint import REDUCING_WARPS, TENSOR_TYPES, Placement, place
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
-from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
+from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo, SizeArgument
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule
 
@@ -64,10 +66,18 @@ class CompiledKernel:
         return self.lowered.launch
 
 
-def lower(program: Program, graph: KernelGraph, schedule: Schedule, *, name: str | None = None) -> LoweredKernel:
+def lower(
+    program: Program,
+    graph: KernelGraph,
+    schedule: Schedule,
+    *,
+    name: str | None = None,
+    dynamic: DynamicShapes | None = None,
+) -> LoweredKernel:
     """Emit the kernels of a graph with concrete mappings at the schedule's sizes. The text depends on nothing else.
 
-    ``name`` names the module and its kernels; by default the program does.
+    name:    names the module and its kernels; by default the program does
+    dynamic: which dims have a size that is known at launch, and is at most the program's
 
     Raises :class:`ScheduleError` where the graph cannot be built with this schedule,
     :class:`~prism_mlir.graph.errors.UnsupportedError` where it cannot be built at all, and
@@ -77,11 +87,12 @@ def lower(program: Program, graph: KernelGraph, schedule: Schedule, *, name: str
     _check_schedule(schedule)
     graph = code_graph(program, graph)
     entry = _identifier(name or program.name)
-    tensors = TensorTable(program, graph, schedule)
+    tensors = TensorTable(program, graph, schedule, dynamic)
     lines, launches = [*tensors.constants, DYNAMIC_SHARED], []
     for k, node in enumerate(_custom_nodes(graph)):
         own = entry if len(graph.nodes) == 1 else f"{entry}_{k}"
-        text, launch = _lower_node(tensors, node, schedule, own, f"{entry}.ptx")
+        lengths = None if dynamic is None else DynamicLengths(dynamic, k, node)
+        text, launch = _lower_node(tensors, node, schedule, (own, f"{entry}.ptx"), lengths)
         lines.append(text)
         launches.append(launch)
     body = "\n".join(f"  {line}" for line in lines)
@@ -90,10 +101,16 @@ def lower(program: Program, graph: KernelGraph, schedule: Schedule, *, name: str
 
 
 def compile_graph(
-    program: Program, graph: KernelGraph, schedule: Schedule, target: str = "sm_80", *, name: str | None = None
+    program: Program,
+    graph: KernelGraph,
+    schedule: Schedule,
+    target: str = "sm_80",
+    *,
+    name: str | None = None,
+    dynamic: DynamicShapes | None = None,
 ) -> CompiledKernel:
     """PTX for a graph. Raises what :func:`lower` and :func:`~prism_mlir.codegen.ptx.gpu_module_to_ptx` raise."""
-    lowered = lower(program, graph, schedule, name=name)
+    lowered = lower(program, graph, schedule, name=name, dynamic=dynamic)
     return CompiledKernel(lowered, gpu_module_to_ptx(lowered.gpu_module, target, f"{name or program.name}.mlir"))
 
 
@@ -163,13 +180,18 @@ def _grid(node: CustomNode, schedule: Schedule) -> tuple[int, int, int]:
 
 
 def _lower_node(
-    tensors: TensorTable, node: CustomNode, schedule: Schedule, entry: str, file: str
+    tensors: TensorTable,
+    node: CustomNode,
+    schedule: Schedule,
+    names: tuple[str, str],
+    dynamic: DynamicLengths | None = None,
 ) -> tuple[str, KernelLaunch]:
-    """One kernel: its function and its launch."""
+    """One kernel: its function and its launch. names: of the entry and of the file."""
     placement, memory = _place(tensors, node, schedule)
     assert node.mapping is not None
     sources, targets = tensors.sources(node), tensors.targets(node)
-    parameters = Parameters.of([*sources, *(t for row in targets for t in row)])
+    sizes = () if dynamic is None else dynamic.shapes.names
+    parameters = Parameters.of([*sources, *(t for row in targets for t in row)], sizes)
     builder, warps = Builder(), schedule.warps
     state = KernelState(
         b=builder,
@@ -180,15 +202,22 @@ def _lower_node(
         math=Arithmetic(builder, fast=all(t.view.dtype in TENSOR_TYPES for row in targets for t in row)),
         sizes=schedule.size_of,
         inputs=[parameters.bind(builder, t) for t in sources],
+        dynamic={} if dynamic is None else dynamic.of_nodes,
+        size_values=parameters.size_values,
     )
+    if dynamic is not None:
+        state.turns = dynamic.turns(placement, schedule.size_of)
     places = [[parameters.bind(builder, t) for t in row] for row in targets]
     BlockLowering(state, schedule.stages).run(node.mapping, places)
     grid, block = _grid(node, schedule), (warps * 32, 1, 1)
-    text = _function(entry, parameters.formals, builder.text, grid, block)
-    return text, KernelLaunch(entry, file, grid, block, memory.total, parameters.arguments)
+    blocks = None if dynamic is None else dynamic.grid(placement, schedule.size_of)
+    text = _function(names[0], parameters.formals, builder.text, None if blocks else grid, block)
+    launch = KernelLaunch(*names, grid, block, memory.total, parameters.arguments)
+    return text, replace(launch, blocks=blocks, sizes=tuple(SizeArgument(k, n) for k, n in enumerate(sizes)))
 
 
-def _function(entry: str, formals: str, body: str, grid: tuple[int, ...], block: tuple[int, ...]) -> str:
+def _function(entry: str, formals: str, body: str, grid: tuple[int, ...] | None, block: tuple[int, ...]) -> str:
     known = f"known_block_size = array<i32: {', '.join(map(str, block))}>"
-    known += f", known_grid_size = array<i32: {', '.join(map(str, grid))}>"
+    if grid is not None:
+        known += f", known_grid_size = array<i32: {', '.join(map(str, grid))}>"
     return f"gpu.func @{entry}({formals}) kernel attributes {{{known}}} {{\n{body}\n    gpu.return\n  }}"

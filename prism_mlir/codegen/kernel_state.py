@@ -15,6 +15,8 @@ from prism_mlir.codegen.layout import Spread, Threads, element_offset
 from prism_mlir.codegen.memory_plan import ALIGNMENT, MemoryPlan
 from prism_mlir.graph.block import BlockGraph, Load, Stage
 from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.dynamic import ViewExtents
+from prism_mlir.graph.extent import Extent
 from prism_mlir.graph.footprint import Buffer, Placement
 from prism_mlir.graph.mapping import WHOLE, Partition
 
@@ -32,6 +34,7 @@ class GlobalTensor:
 
     name:     SSA name of the parameter, a memref of rank 1 with ``elements`` elements
     strides:  in elements; ``offset`` likewise
+    extents:  shape, strides and offset at every size, where they depend on dynamic sizes
     """
 
     name: str
@@ -40,15 +43,44 @@ class GlobalTensor:
     strides: tuple[int, ...]
     offset: int
     elements: int
+    extents: ViewExtents | None = None
 
     @property
     def type(self) -> str:
         return f"memref<{self.elements}x{self.dtype.in_memory}>"
 
+    @property
+    def multiples(self) -> tuple[int, ...]:
+        """What divides each stride, whatever the sizes."""
+        return self.strides if self.extents is None else tuple(e.times for e in self.extents.strides)
+
+    @property
+    def start_multiple(self) -> int:
+        """What divides the offset, whatever the sizes."""
+        return self.offset if self.extents is None else self.extents.offset.times
+
+    def length_multiple(self, dim: int) -> int:
+        """What divides the length of a dim, whatever the sizes."""
+        return self.shape[dim] if self.extents is None else self.extents.shape[dim].times
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """A loop along a dynamic dim: the dim's length, the tile's, and grid dims that cut it too, slowest first."""
+
+    length: Extent
+    tile: int
+    grid: tuple[str, ...]
+
 
 @dataclass
 class KernelState:
-    """The mutable state of emitting one kernel."""
+    """The mutable state of emitting one kernel.
+
+    dynamic:     extents of the dims of every node's whole tensor, where sizes are dynamic
+    size_values: SSA names of those sizes
+    turns:       how often the loop runs, where that depends on them
+    """
 
     b: Builder
     threads: Threads
@@ -58,6 +90,9 @@ class KernelState:
     math: Arithmetic
     sizes: Mapping[str, int]
     inputs: Sequence[GlobalTensor]
+    dynamic: Mapping[int, tuple[Extent, ...]] = field(default_factory=dict)
+    size_values: Sequence[str] = ()
+    turns: Turns | None = None
     step: Int = 0
     slot: Int = 0
     registers: dict[int, list[str]] = field(default_factory=dict)
@@ -113,8 +148,46 @@ class KernelState:
         assert isinstance(op, Load)
         return frozenset(p for p, d in self.block.inputs[op.source].expanded if d == dim)
 
+    def number(self, extent: Extent) -> Int:
+        """A number that depends on dynamic sizes."""
+        value: Int = extent.times
+        for k in extent.sizes:
+            value = self.b.mul(value, self.size_values[k])
+        return value
+
+    def loop_turns(self) -> Int:
+        """How often the loop runs: as often as parts of a dynamic dim hold something, if it runs along one."""
+        assert self.block.loop is not None
+        most = self.sizes[self.block.loop]
+        if self.turns is None or most == 1:
+            return most
+        first: Int = 0
+        for name in self.turns.grid:
+            first = self.b.add(self.b.mul(first, self.sizes[name]), self.block_index(name))
+        left = self.b.sub_to_zero(self.number(self.turns.length), self.b.mul(first, most * self.turns.tile))
+        found = self.b.div(self.b.add(left, self.turns.tile - 1), self.turns.tile)
+        return self.b.minimum(found, most) if self.turns.grid else found
+
+    def steps(self, tensor: GlobalTensor) -> list[Int]:
+        """A tensor's strides."""
+        return list(tensor.strides) if tensor.extents is None else [self.number(e) for e in tensor.extents.strides]
+
+    def start(self, tensor: GlobalTensor) -> Int:
+        """A tensor's offset."""
+        return tensor.offset if tensor.extents is None else self.number(tensor.extents.offset)
+
+    def is_dynamic(self, node: int, dim: int) -> bool:
+        """Whether the length of a dim is known only at launch."""
+        return node in self.dynamic and self.dynamic[node][dim].dynamic
+
+    def length(self, node: int, dim: int) -> Int:
+        """The length of a dim of the whole tensor."""
+        return self.number(self.dynamic[node][dim]) if self.is_dynamic(node, dim) else self.block.shapes[node][dim]
+
     def is_ragged(self, node: int, dim: int) -> bool:
-        """Whether some parts of a dim hold fewer elements than the tile."""
+        """Whether some parts of a dim hold fewer elements than the tile, or may."""
+        if self.is_dynamic(node, dim):
+            return True
         pieces = prod(self.sizes[p] for p in self.placement.parts[node][dim])
         return pieces * self.placement.tiles[node][dim] != self.block.shapes[node][dim]
 
@@ -124,7 +197,7 @@ class KernelState:
         loop_is_over = self.block.loop in self.placement.parts[node][dim] and self.placement.stages[node] is Stage.AFTER
         if loop_is_over or not self.is_ragged(node, dim):
             return tile
-        return self.b.minimum(self.b.sub_to_zero(self.block.shapes[node][dim], self.origin(node, dim)), tile)
+        return self.b.minimum(self.b.sub_to_zero(self.length(node, dim), self.origin(node, dim)), tile)
 
     # Shared memory
 

@@ -13,6 +13,7 @@ from math import prod
 from prism_mlir.codegen.builder import Builder
 from prism_mlir.codegen.kernel_state import GlobalTensor
 from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.dynamic import DynamicShapes, ViewExtents
 from prism_mlir.graph.errors import InputError, UnsupportedError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.launch_info import KernelArgument, Role
@@ -40,8 +41,10 @@ class KernelTensor:
 class TensorTable:
     """Finds the tensor of every value of a kernel graph. Raises :class:`InputError` where program and graph differ."""
 
-    def __init__(self, program: Program, graph: KernelGraph, schedule: Schedule) -> None:
-        self._program, self._graph, self._sizes = program, graph, schedule.size_of
+    def __init__(
+        self, program: Program, graph: KernelGraph, schedule: Schedule, dynamic: DynamicShapes | None = None
+    ) -> None:
+        self._program, self._graph, self._sizes, self._dynamic = program, graph, schedule.size_of, dynamic
         if len(graph.inputs) != len(program.inputs) or len(graph.outputs) != len(program.outputs):
             raise InputError("the graph and the program differ in their inputs or outputs")
         if any(v < len(graph.inputs) for v in graph.outputs):
@@ -91,7 +94,9 @@ class TensorTable:
         view = _view(spec.dtype, spec.shape, spec.strides, prod(spec.arg_shape), spec.offset)
         if spec.arg is None:
             return KernelTensor(view, None, _constant_symbol(value))
-        return KernelTensor(view, _argument(Role.INPUT, spec.arg, spec.name, spec.dtype, spec.arg_shape))
+        argument = _argument(Role.INPUT, spec.arg, spec.name, spec.dtype, spec.arg_shape)
+        extents = None if self._dynamic is None else self._dynamic.inputs[value]
+        return _at_every_size(KernelTensor(view, argument), extents)
 
     def _targets(self, value: int) -> list[KernelTensor]:
         found = [self._result(k) for k, v in enumerate(self._graph.outputs) if v == value]
@@ -101,7 +106,9 @@ class TensorTable:
         out = self._program.outputs[position]
         view = _view(out.dtype, self._program.shapes[out.value], out.strides, prod(out.shape), out.offset)
         result = self._program.result_of(position)
-        return KernelTensor(view, _argument(Role.OUTPUT, result, out.name, out.dtype, out.shape))
+        argument = _argument(Role.OUTPUT, result, out.name, out.dtype, out.shape)
+        extents = None if self._dynamic is None else self._dynamic.outputs[position]
+        return _at_every_size(KernelTensor(view, argument), extents)
 
     def _workspace(self, value: int) -> KernelTensor:
         shape, dtype = list(self._graph.shapes[value]), self._passed_on[value]
@@ -113,22 +120,29 @@ class TensorTable:
 
 @dataclass(frozen=True)
 class Parameters:
-    """The parameters of one kernel: each buffer once, in order of first use, however many views it has."""
+    """The parameters of one kernel: each buffer once, in order of first use, however many views it has; then dynamic sizes."""
 
     arguments: tuple[KernelArgument, ...]
+    sizes: tuple[str, ...] = ()
 
     @staticmethod
-    def of(tensors: Sequence[KernelTensor]) -> Parameters:
+    def of(tensors: Sequence[KernelTensor], sizes: tuple[str, ...] = ()) -> Parameters:
         found: dict[tuple[Role, int], KernelArgument] = {}
         for tensor in tensors:
             if tensor.argument is not None:
                 found.setdefault((tensor.argument.role, tensor.argument.index), tensor.argument)
-        return Parameters(tuple(found.values()))
+        return Parameters(tuple(found.values()), sizes)
+
+    @property
+    def size_values(self) -> list[str]:
+        """SSA names of the dynamic sizes, ``i32``."""
+        return [f"%size{k}" for k in range(len(self.sizes))]
 
     @property
     def formals(self) -> str:
         """The parameter list of the function."""
-        return ", ".join(f"%arg{k}: memref<{prod(a.shape)}x{a.dtype.in_memory}>" for k, a in enumerate(self.arguments))
+        buffers = [f"%arg{k}: memref<{prod(a.shape)}x{a.dtype.in_memory}>" for k, a in enumerate(self.arguments)]
+        return ", ".join([*buffers, *(f"{name}: i32" for name in self.size_values)])
 
     def bind(self, b: Builder, tensor: KernelTensor) -> GlobalTensor:
         """The tensor's view under the name it has in the kernel."""
@@ -143,6 +157,14 @@ def _view(dtype: DType, shape: Shape, strides: tuple[int, ...], elements: int, o
     if elements >= 2**31:
         raise UnsupportedError(f"a tensor of {elements} elements, kernels count to 2**31 - 1")
     return GlobalTensor("", dtype, shape, strides, offset, elements)
+
+
+def _at_every_size(tensor: KernelTensor, extents: ViewExtents | None) -> KernelTensor:
+    """The tensor with what is known of its buffer and its view at other sizes."""
+    if extents is None or tensor.argument is None or not extents.dynamic:
+        return tensor
+    argument = replace(tensor.argument, extents=extents.whole)
+    return replace(tensor, view=replace(tensor.view, extents=extents), argument=argument)
 
 
 def _argument(role: Role, index: int, name: str, dtype: DType, shape: Shape) -> KernelArgument:

@@ -53,7 +53,7 @@ class BlockLowering:
         check_registers(state.spreads.values())
         self._before()
         if state.block.loop is not None:
-            self._loop(state.sizes[state.block.loop])
+            self._loop(state.loop_turns())
             self._after()
         for out, omap, places in zip(state.block.outputs, mapping.omap, targets, strict=True):
             save(state, out, omap, places)
@@ -75,7 +75,7 @@ class BlockLowering:
         else:
             ahead = self.stages - 2
             for iteration in range(self.stages - 1):
-                self._request(iteration, state.sizes[state.block.loop])
+                self._request(iteration, state.loop_turns())
         if state.block.loop is None or self._has_work(Stage.INVARIANT):
             wait(state, ahead)
             self._nodes(Stage.INVARIANT)
@@ -85,7 +85,7 @@ class BlockLowering:
             if n.op == RUNNING_MAX:
                 start_maximum(state, k)
 
-    def _request(self, iteration: Int, count: int) -> None:
+    def _request(self, iteration: Int, count: Int) -> None:
         """Ask for the tiles of an iteration, if there is one of that number, and close the group."""
         state, now = self.state, self.state.step
         state.step = iteration
@@ -115,7 +115,7 @@ class BlockLowering:
             if isinstance(n.op, Accum) and k not in placement.held and n.operands[0] not in placement.fused
         ]
 
-    def _loop(self, count: int) -> None:
+    def _loop(self, count: Int) -> None:
         state = self.state
         self._start_carried()
         keys = list(self.carried)
@@ -149,7 +149,7 @@ class BlockLowering:
         rest = iter(values)
         self.carried = {k: [next(rest) for _ in self.carried[k]] for k in keys}
 
-    def _advance(self, iteration: Int, count: int) -> None:
+    def _advance(self, iteration: Int, count: Int) -> None:
         """Have this iteration's tiles at hand, and a later iteration's on their way."""
         state = self.state
         if self.stages == 1:

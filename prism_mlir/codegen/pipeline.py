@@ -50,10 +50,10 @@ def _is_aligned(state: KernelState, node: int, source: GlobalTensor, buffer: Buf
     fastest = buffer.layout.fastest
     if source.strides[fastest] != 1 and source.shape[fastest] > 1:
         return False
-    others = [s for d, s in enumerate(source.strides) if d != fastest and source.shape[d] > 1]
+    others = [s for d, s in enumerate(source.multiples) if d != fastest and source.shape[d] > 1]
     cut = bool(state.placement.parts[node][fastest] | state.added_to_load(node, fastest))
     tile = state.placement.tiles[node][fastest]
-    steps = [*others, source.offset, buffer.layout.columns, *([tile] if cut else [])]
+    steps = [*others, source.start_multiple, buffer.layout.columns, *([tile] if cut else [])]
     return all(step % chunk == 0 for step in steps)
 
 
@@ -143,12 +143,12 @@ def _move(state: KernelState, copy: TileCopy, chunk: Chunk, slot: Int) -> None:
     partial = [d for d in range(len(tile)) if layout.extents[d] != tile[d] or state.is_ragged(node, d)]
     rows_exist = state.inside(node, coordinates, [d for d in partial if d != layout.fastest])
     exists = b.both(rows_exist, state.inside(node, coordinates, [d for d in partial if d == layout.fastest]))
-    place: Int = copy.source.offset
-    for d, stride in enumerate(copy.source.strides):
+    place = state.start(copy.source)
+    for d, stride in enumerate(state.steps(copy.source)):
         start = state.origin(node, d, state.added_to_load(node, d))
         place = b.add(place, b.mul(b.add(start, coordinates[d]), stride))
     if not copy.is_async:  # a copy of no bytes reads nothing, wherever its address is
-        place = b.choose(exists, place, copy.source.offset)
+        place = b.choose(exists, place, state.start(copy.source))
     target, target_type = state.view(copy.buffer, slot if copy.buffer.slots > 1 else 0, chunk.passed)
     at = state.element(copy.buffer, chunk.element)
     if not copy.is_async:

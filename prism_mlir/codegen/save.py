@@ -82,8 +82,8 @@ def _save_pack(state: KernelState, job: Save, pack: Pack) -> None:
         here = (*pack.coordinates[:-1], b.add(pack.coordinates[-1], k))
 
         def store(here: tuple[Int, ...] = here, k: int = k) -> None:
-            place: Int = target.offset
-            for d, stride in enumerate(target.strides):
+            place = state.start(target)
+            for d, stride in enumerate(state.steps(target)):
                 place = b.add(place, b.mul(b.add(state.origin(node, d, job.added[d]), here[d]), stride))
             state.store_at(target.name, target.type, b.index(place), values[k : k + step], target.dtype)
 
@@ -92,6 +92,9 @@ def _save_pack(state: KernelState, job: Save, pack: Pack) -> None:
 
 def _stores_together(state: KernelState, node: int, width: int, target: GlobalTensor) -> bool:
     """Whether neighbours along the last dim are one aligned access, which then exists as a whole or not at all."""
-    others = [s for s, n in zip(target.strides[:-1], target.shape[:-1], strict=True) if n > 1]
-    steps = [*others, target.offset, state.placement.tiles[node][-1], target.shape[-1]]
+    others = [s for s, n in zip(target.multiples[:-1], target.shape[:-1], strict=True) if n > 1]
+    last = target.length_multiple(len(target.shape) - 1)
+    steps = [*others, target.start_multiple, state.placement.tiles[node][-1], last]
+    if state.is_dynamic(node, len(target.shape) - 1):
+        steps.append(state.dynamic[node][-1].times)
     return target.strides[-1] == 1 and all(step % width == 0 for step in steps)

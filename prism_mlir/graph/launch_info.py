@@ -7,21 +7,28 @@
      "workspace": [4096]}
 
 Kernels run in order. ``workspace`` lists the bytes of each temporary buffer that kernels pass on to later ones.
+
+Code for dynamic sizes has several such descriptions in one file, see ``graph.dispatch``. There a kernel ends with an argument
+``{"role": "size", "index": 0, "name": "x[0]"}`` for each size, an ``i32``, and numbers may depend on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from math import prod
 from typing import Any
 
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import InputError
+from prism_mlir.graph.extent import Extent
 from prism_mlir.graph.ops import Shape
+from prism_mlir.graph.program import row_major
 
 MAX_THREADS = 1024
+SIZE = "size"
+"""The role of an argument that is no buffer but a dynamic size."""
 
 
 class Role(StrEnum):
@@ -39,6 +46,7 @@ class KernelArgument:
     index:          argument of the source function, its result, or entry of ``workspace``
     shape, strides: of the whole buffer, in elements
     alignment:      bytes that the kernel relies on
+    extents:        the shape at other sizes, where it depends on dynamic ones; the buffer is contiguous then
     """
 
     role: Role
@@ -48,6 +56,14 @@ class KernelArgument:
     shape: Shape
     strides: tuple[int, ...]
     alignment: int
+    extents: tuple[Extent, ...] | None = None
+
+    def at(self, sizes: Sequence[int]) -> KernelArgument:
+        """The argument at some dynamic sizes."""
+        if self.extents is None:
+            return self
+        shape = tuple(e.at(sizes) for e in self.extents)
+        return replace(self, shape=shape, strides=row_major(shape), extents=None)
 
     @property
     def bytes(self) -> int:
@@ -58,8 +74,20 @@ class KernelArgument:
 
 
 @dataclass(frozen=True, slots=True)
+class SizeArgument:
+    """A dynamic size that a kernel takes as ``i32``. index: among the sizes; value: at this launch, 0 where that is open."""
+
+    index: int
+    name: str
+    value: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class KernelLaunch:
-    """One kernel: which function of which PTX file, how many blocks and threads, and its parameters in order."""
+    """One kernel: which function of which PTX file, how many blocks and threads, and its parameters: buffers, then sizes.
+
+    blocks: the grid, where it depends on dynamic sizes; ``grid`` is that for the largest
+    """
 
     entry: str
     ptx: str
@@ -67,6 +95,15 @@ class KernelLaunch:
     block: tuple[int, int, int]
     shared_bytes: int
     arguments: tuple[KernelArgument, ...]
+    blocks: tuple[Extent, Extent, Extent] | None = None
+    sizes: tuple[SizeArgument, ...] = ()
+
+    def at(self, sizes: Sequence[int]) -> KernelLaunch:
+        """The launch at some dynamic sizes."""
+        x, y, z = self.grid if self.blocks is None else (e.at(sizes) for e in self.blocks)
+        arguments = tuple(a.at(sizes) for a in self.arguments)
+        given = tuple(replace(s, value=sizes[s.index]) for s in self.sizes)
+        return replace(self, grid=(x, y, z), arguments=arguments, blocks=None, sizes=given)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +113,10 @@ class LaunchInfo:
     kernels: tuple[KernelLaunch, ...]
     workspace: tuple[int, ...] = ()
 
+    def at(self, sizes: Sequence[int]) -> LaunchInfo:
+        """The launches at some dynamic sizes; workspace is as large as for the largest."""
+        return replace(self, kernels=tuple(k.at(sizes) for k in self.kernels))
+
     def arguments(self, role: Role) -> tuple[KernelArgument, ...]:
         """Each input, output or workspace buffer once, by index."""
         found = {a.index: a for k in self.kernels for a in k.arguments if a.role is role}
@@ -83,15 +124,24 @@ class LaunchInfo:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data, in the order in which ``launch.json`` shows it."""
-        return {"kernels": [_kernel_dict(k) for k in self.kernels], "workspace": list(self.workspace)}
+        return self.to_dynamic_dict(())
+
+    def to_dynamic_dict(self, names: Sequence[str]) -> dict[str, Any]:
+        """As :meth:`to_dict`, where numbers may depend on sizes of these names."""
+        return {"kernels": [_kernel_dict(k, names) for k in self.kernels], "workspace": list(self.workspace)}
 
     @staticmethod
     def from_dict(data: Any) -> LaunchInfo:
         """Read plain data. Raises :class:`InputError` that names the field that is missing or malformed."""
+        return LaunchInfo.from_fields(Fields(data, ""), ())
+
+    @staticmethod
+    def from_fields(fields: Fields, names: Sequence[str]) -> LaunchInfo:
+        """As :meth:`from_dict`, where numbers may depend on sizes of these names."""
         kernels = tuple(
-            _read_kernel(_Fields(k, f"kernels[{n}]")) for n, k in enumerate(_Fields(data, "").list("kernels"))
+            _read_kernel(Fields(k, fields.where(f"kernels[{n}]")), names) for n, k in enumerate(fields.list("kernels"))
         )
-        workspace = tuple(_Fields(data, "").numbers("workspace"))
+        workspace = tuple(fields.numbers("workspace"))
         info = LaunchInfo(kernels, workspace)
         for argument in info.arguments(Role.WORKSPACE):
             if argument.index >= len(workspace):
@@ -101,30 +151,51 @@ class LaunchInfo:
         return info
 
 
-def _kernel_dict(kernel: KernelLaunch) -> dict[str, Any]:
+def extent_data(extent: Extent | int, names: Sequence[str]) -> Any:
+    """A number, or ``{"times": 2, "sizes": ["x[0]"], "over": 16}``."""
+    if isinstance(extent, int) or not extent.dynamic:
+        return extent if isinstance(extent, int) else extent.at(())
+    data = {"times": extent.times, "sizes": [names[k] for k in extent.sizes]}
+    return data | ({"over": extent.over} if extent.over != 1 else {})
+
+
+def _kernel_dict(kernel: KernelLaunch, names: Sequence[str]) -> dict[str, Any]:
     return {
         "entry": kernel.entry,
         "ptx": kernel.ptx,
-        "grid": list(kernel.grid),
+        "grid": [extent_data(e, names) for e in kernel.blocks or kernel.grid],
         "block": list(kernel.block),
         "shared_bytes": kernel.shared_bytes,
         "arguments": [
-            {
-                "role": a.role.value,
-                "index": a.index,
-                "name": a.name,
-                "dtype": a.dtype.value,
-                "shape": list(a.shape),
-                "strides": list(a.strides),
-                "alignment": a.alignment,
-            }
-            for a in kernel.arguments
+            *(_argument_dict(a, names) for a in kernel.arguments),
+            *({"role": SIZE, "index": s.index, "name": s.name} for s in kernel.sizes),
         ],
     }
 
 
+def _argument_dict(argument: KernelArgument, names: Sequence[str]) -> dict[str, Any]:
+    strides = argument.strides if argument.extents is None else _row_major(argument.extents)
+    return {
+        "role": argument.role.value,
+        "index": argument.index,
+        "name": argument.name,
+        "dtype": argument.dtype.value,
+        "shape": [extent_data(e, names) for e in argument.extents or argument.shape],
+        "strides": [extent_data(e, names) for e in strides],
+        "alignment": argument.alignment,
+    }
+
+
+def _row_major(shape: Sequence[Extent]) -> list[Extent]:
+    strides, step = [], Extent(1)
+    for extent in reversed(shape):
+        strides.append(step)
+        step = step * extent
+    return strides[::-1]
+
+
 @dataclass(frozen=True, slots=True)
-class _Fields:
+class Fields:
     """A JSON object with its place, for messages."""
 
     data: Any
@@ -159,6 +230,25 @@ class _Fields:
                 raise InputError(f"launch info: {self.where(name)} holds something other than sizes")
             yield value
 
+    def extents(self, name: str, names: Sequence[str]) -> tuple[Extent, ...]:
+        """Numbers of which each may depend on sizes."""
+        return tuple(self._extent(f"{name}[{k}]", v, names) for k, v in enumerate(self.list(name)))
+
+    def _extent(self, name: str, value: Any, names: Sequence[str]) -> Extent:
+        if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+            return Extent(value)
+        inner = Fields(value, self.where(name))
+        if not names or not isinstance(value, Mapping):
+            raise InputError(f"launch info: {self.where(name)} is no size")
+        sizes = inner.list("sizes")
+        unknown = [s for s in sizes if s not in names]
+        if unknown:
+            raise InputError(f"launch info: {inner.where('sizes')} names '{unknown[0]}', known are {', '.join(names)}")
+        over = inner.number("over") if "over" in value else 1
+        if not over:
+            raise InputError(f"launch info: {inner.where('over')} is zero")
+        return Extent(inner.number("times"), tuple(names.index(s) for s in sizes), over)
+
     def triple(self, name: str) -> tuple[int, int, int]:
         values = tuple(self.numbers(name))
         if len(values) != 3 or 0 in values:
@@ -172,24 +262,49 @@ class _Fields:
         return kind(value)
 
 
-def _read_kernel(fields: _Fields) -> KernelLaunch:
+def _read_kernel(fields: Fields, names: Sequence[str]) -> KernelLaunch:
     block = fields.triple("block")
     if prod(block) > MAX_THREADS:
         raise InputError(f"launch info: {fields.where('block')} has {prod(block)} threads, the most is {MAX_THREADS}")
-    return KernelLaunch(
+    arguments = [Fields(a, fields.where(f"arguments[{n}]")) for n, a in enumerate(fields.list("arguments"))]
+    last = len(arguments) - len(names)
+    launch = KernelLaunch(
         fields.text("entry"),
         fields.text("ptx"),
-        fields.triple("grid"),
+        (1, 1, 1) if names else fields.triple("grid"),
         block,
         fields.number("shared_bytes"),
-        tuple(
-            _read_argument(_Fields(a, f"{fields.place}.arguments[{n}]")) for n, a in enumerate(fields.list("arguments"))
-        ),
+        tuple(_read_argument(a, names) for a in arguments[: max(last, 0)]),
     )
+    if not names:
+        return launch
+    grid = fields.extents("grid", names)
+    if len(grid) != 3 or any(not e.times for e in grid):
+        raise InputError(f"launch info: {fields.where('grid')} needs three positive sizes")
+    sizes = tuple(_read_size(a, k, names) for k, a in enumerate(arguments[max(last, 0) :]))
+    if last < 0:
+        raise InputError(f"launch info: {fields.where('arguments')} lacks a size")
+    return replace(launch, blocks=(grid[0], grid[1], grid[2]), sizes=sizes)
 
 
-def _read_argument(fields: _Fields) -> KernelArgument:
-    shape, strides = tuple(fields.numbers("shape")), tuple(fields.numbers("strides"))
+def _read_size(fields: Fields, k: int, names: Sequence[str]) -> SizeArgument:
+    """The ``k``-th of the sizes, which end a kernel's arguments in their order."""
+    if fields.text("role") != SIZE or fields.number("index") != k or fields.text("name") != names[k]:
+        raise InputError(f"launch info: {fields.place} is not the size '{names[k]}'")
+    return SizeArgument(k, names[k])
+
+
+def _read_argument(fields: Fields, names: Sequence[str]) -> KernelArgument:
+    if names:
+        extents = fields.extents("shape", names)
+        if list(fields.extents("strides", names)) != _row_major(extents):
+            raise InputError(f"launch info: {fields.where('strides')} are not those of a contiguous buffer")
+        made = _read_static(fields, (), ())
+        return replace(made, extents=extents)
+    return _read_static(fields, tuple(fields.numbers("shape")), tuple(fields.numbers("strides")))
+
+
+def _read_static(fields: Fields, shape: tuple[int, ...], strides: tuple[int, ...]) -> KernelArgument:
     if len(shape) != len(strides):
         raise InputError(f"launch info: {fields.where('strides')} and shape have different lengths")
     return KernelArgument(
