@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import BrokenExecutor, Executor, Future
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
 from typing import Any
@@ -17,7 +18,8 @@ from prism_mlir.graph.errors import ExecutionError, InputError, MissingToolError
 
 PROCESSES, SERIAL = "processes", "serial"
 SPECS = "processes, serial, dask://HOST:PORT"
-CONNECT_SECONDS = 5
+CONNECT_SECONDS, START_SECONDS = 5, 15  # until the scheduler answers, and until a worker has started
+FRESH_SECONDS = 2.0
 ALONE_SECONDS = 30.0  # a cluster without a worker for this long is given up: whoever restarts workers has had the time
 GPU = {"GPU": 1}
 """What a Dask worker declares (``--resources GPU=1``) to be given kernels to time, one at once."""
@@ -29,7 +31,7 @@ class OpenExecutor:
 
     name:         for messages
     executor:     takes calls
-    jobs:         how many run at once
+    jobs:         how many run at once; a cluster may grow
     broken:       errors of a call that say "a worker died of it, again and again", not "it failed"
     here:         calls run in this very process, when they are submitted
     installation: digest that workers must have, empty where they run the same files
@@ -40,7 +42,7 @@ class OpenExecutor:
 
     name: str
     executor: Executor
-    jobs: int
+    jobs: Callable[[], int]
     broken: tuple[type[BaseException], ...] = (BrokenExecutor,)
     here: bool = False
     installation: str = ""
@@ -61,14 +63,14 @@ def open_executor(spec: str = PROCESSES, jobs: int = 1) -> Iterator[OpenExecutor
     """
     check_spec(spec, jobs)
     if _DASK.fullmatch(spec):
-        with _dask(spec) as opened:
+        with _only_our_words(), _dask(spec) as opened:
             yield opened
     elif spec == SERIAL or jobs == 1:
-        yield OpenExecutor(SERIAL, InThisProcess(), 1, here=True)
+        yield this_process()
     else:
         processes = Processes(jobs)
         try:
-            yield OpenExecutor(PROCESSES, processes, jobs, abandon=processes.abandon)
+            yield OpenExecutor(PROCESSES, processes, lambda: jobs, abandon=processes.abandon)
         finally:
             processes.shutdown()
 
@@ -101,6 +103,11 @@ class InThisProcess(Executor):
         return future
 
 
+def this_process() -> OpenExecutor:
+    """The executor that needs nothing to be opened."""
+    return OpenExecutor(SERIAL, InThisProcess(), lambda: 1, here=True)
+
+
 @contextmanager
 def _dask(spec: str) -> Iterator[OpenExecutor]:
     if importlib.util.find_spec("distributed") is None:
@@ -119,7 +126,7 @@ def _dask(spec: str) -> Iterator[OpenExecutor]:
         cluster.wait()
         executor = client.get_executor(
             pure=False
-        )  # a key of its own for each task: a result is never taken from another run
+        )  # a key of its own for each task: no result is taken from another run
         yield OpenExecutor(
             spec,
             executor,
@@ -141,16 +148,16 @@ class _Cluster:
 
     def __init__(self, client: Any, spec: str) -> None:
         self.client, self.spec = client, spec
-        self.seen = monotonic()
+        self.seen, self.asked = monotonic(), -FRESH_SECONDS
+        self.described: Mapping[str, Any] = {}
 
     def wait(self) -> None:
         """Raises :class:`ExecutionError` where no worker shows up."""
         try:
-            self.client.wait_for_workers(1, timeout=CONNECT_SECONDS)
+            self.client.wait_for_workers(1, timeout=START_SECONDS)
         except TimeoutError:
             raise ExecutionError(f"the Dask cluster at {self.spec} has no worker", None, _START) from None
 
-    @property
     def workers(self) -> int:
         return max(1, len(self._described()))
 
@@ -174,6 +181,24 @@ class _Cluster:
             raise ExecutionError(f"the last worker of {self.spec} has gone", None, _START)
 
     def _described(self) -> Mapping[str, Any]:
-        """Workers as the scheduler last described them (it does so every few seconds)."""
-        found: Mapping[str, Any] = self.client.scheduler_info(n_workers=-1)["workers"]
-        return found
+        """Workers as the scheduler describes them, asked for at most every :data:`FRESH_SECONDS`."""
+        if monotonic() - self.asked > FRESH_SECONDS:
+            with suppress(OSError):  # nothing changes where the scheduler does not answer; a timeout is one as well
+                identity = self.client.scheduler.identity
+                self.described = self.client.sync(identity, n_workers=-1, callback_timeout=CONNECT_SECONDS)["workers"]
+            self.asked = monotonic()
+        return self.described
+
+
+@contextmanager
+def _only_our_words() -> Iterator[None]:
+    """What goes wrong is one line of ours; Dask's log of it would come before, with a traceback."""
+    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "distributed.core", "tornado")]
+    levels = [log.level for log in loggers]
+    for log in loggers:
+        log.setLevel(logging.CRITICAL + 1)
+    try:
+        yield
+    finally:
+        for log, level in zip(loggers, levels, strict=True):
+            log.setLevel(level)

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import Any
 
-from prism_mlir.compiler.executors import PROCESSES, SERIAL, InThisProcess, OpenExecutor, open_executor
+from prism_mlir.compiler.executors import PROCESSES, OpenExecutor, open_executor, this_process
 from prism_mlir.compiler.installation import this_installation
 from prism_mlir.compiler.tasks import Context, OtherInstallation, Relay, Task, UnknownContext, run_task
 from prism_mlir.graph.errors import ExecutionError
@@ -22,8 +22,13 @@ class TaskPool:
     """Tasks on an open executor."""
 
     def __init__(self, opened: OpenExecutor) -> None:
-        self.opened, self.jobs = opened, opened.jobs
+        self.opened = opened
         self._outstanding: set[Future[Any]] = set()
+
+    @property
+    def jobs(self) -> int:
+        """How many tasks run at once."""
+        return self.opened.jobs()
 
     @property
     def here(self) -> bool:
@@ -73,11 +78,11 @@ class TaskPool:
         Raises what calls raise, in order; :class:`TimeoutError` when no seconds are left. Calls of which nobody takes the result
         are cancelled.
         """
-        most = at_once or (1 if self.here else 1 + AHEAD * self.jobs)
         waiting: deque[Future[Any]] = deque()
         calls = iter(arguments)
         try:
             while True:
+                most = at_once or (1 if self.here else 1 + AHEAD * self.jobs)
                 while len(waiting) < most and (call := next(calls, None)) is not None:
                     waiting.append(self.submit(context, function, *call))
                 if not waiting:
@@ -153,4 +158,4 @@ def open_pool(spec: str = PROCESSES, jobs: int = 1) -> Iterator[TaskPool]:
 
 def pool_here() -> TaskPool:
     """A pool that does everything in this process."""
-    return TaskPool(OpenExecutor(SERIAL, InThisProcess(), 1, here=True))
+    return TaskPool(this_process())

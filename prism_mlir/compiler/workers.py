@@ -54,8 +54,13 @@ class Workers:
     """A pool for :mod:`prism_mlir.search.parallel` that judges graphs as well."""
 
     def __init__(self, pool: TaskPool, judge: Judge) -> None:
-        self.pool, self.jobs = pool, pool.jobs
+        self.pool = pool
         self._context = Context(Worker(judge))
+
+    @property
+    def jobs(self) -> int:
+        """How many tasks run at once."""
+        return self.pool.jobs
 
     def submit(self, graphs: Sequence[KernelGraph]) -> Future[list[Verdict]]:
         """Verdicts of some graphs, later."""
