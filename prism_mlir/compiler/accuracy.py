@@ -14,7 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from prism_mlir.compiler.error_bound import F32_UNIT, error_bounds
 from prism_mlir.graph.dims import dim_classes
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
+from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.fields import Reals
 from prism_mlir.graph.ops import Kind
 from prism_mlir.graph.program import Program
@@ -60,6 +61,23 @@ class Accuracy:
             "ok": self.ok,
             **({"reason": self.reason} if self.reason else {}),
         }
+
+    @staticmethod
+    def from_dict(data: Any) -> Accuracy:
+        """The inverse of :meth:`to_dict`. Raises :class:`InputError` where ``data`` is none."""
+        try:
+            return Accuracy(
+                input_set=str(data["inputs"]),
+                output=str(data["output"]),
+                error=float(data["error"]),
+                source_error=float(data["source_error"]),
+                used=float(data["used"]),
+                scale=float(data["scale"]),
+                special=int(data["special"]),
+                reason=str(data.get("reason", "")),
+            )
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise InputError(f"not an accuracy: {type(error).__name__} {error}") from None
 
 
 def reduction_length(program: Program) -> int:
@@ -122,13 +140,10 @@ def compare(
     value = np.where(either_side | lost_alike, exact, value)
     rounded = np.where(border | lost_alike, exact, rounded)
     finite = np.isfinite(rounded)
-    scale = float(np.max(np.abs(exact[finite]), initial=0.0))
     error = _largest(value, exact, finite)
-    source_error = _largest(theirs, exact, finite & np.isfinite(theirs))
-    unit = 2.0 ** -(dtype.mantissa_bits + 1)
-    smallest = float(np.finfo(np.float16).smallest_subnormal) / 2 if dtype is DType.F16 else 0.0
-    near_source = source_error + unit * scale + F32_UNIT * np.sqrt(length) * scale + smallest
-    allowed = np.fmin(reference.bound, near_source if as_source else np.inf)  # a bound that is NaN says nothing
+    near = _near_source(dtype, theirs, exact, finite, length)
+    scale, source_error = near.scale, near.source_error
+    allowed = np.fmin(reference.bound, near.allowed if as_source else np.inf)  # a bound that is NaN says nothing
     worst = np.unravel_index(int(np.argmax(np.where(finite, _distance(value, exact) - allowed, -np.inf))), exact.shape)
     reason = ""
     kinds = _same_kind(value, rounded)
@@ -143,6 +158,51 @@ def compare(
         shares = np.where(_distance(value, exact) == 0, 0.0, _distance(value, exact) / allowed)
     used = float(np.max(shares[finite], initial=0.0))
     return Accuracy(input_set, output, error, source_error, used, scale, int((~finite).sum()), reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Allowance:
+    """What an output may be, whatever computes it.
+
+    allowed: largest error of each element by both rules (by the first where the source is none to go by)
+    judged:  elements that are to be judged: not those where the source overflows, or is near to that
+    source:  error that is no worse than the source's own at its worst element, see rule 2
+    """
+
+    allowed: NDArray[np.float64]
+    judged: NDArray[np.bool_]
+    source: float
+
+
+def allowance(
+    dtype: DType, source: NDArray[Any], reference: Reference, length: int, *, as_source: bool = True
+) -> Allowance:
+    """The rules of :func:`compare` before there is a result; its arguments."""
+    theirs, exact = to_float64(source, dtype), reference.exact
+    rounded = _rounded(exact, dtype)
+    overflowed = ~np.isfinite(theirs) & ~_same_kind(theirs, rounded)
+    near = _near_source(dtype, theirs, exact, np.isfinite(rounded), length)
+    allowed = np.fmin(reference.bound, near.allowed if as_source else np.inf)
+    return Allowance(allowed, ~(overflowed | _near_overflow(reference, dtype)), near.allowed)
+
+
+class _Near(NamedTuple):
+    allowed: float
+    source_error: float
+    scale: float
+
+
+def _near_source(
+    dtype: DType, theirs: NDArray[np.float64], exact: NDArray[np.float64], finite: NDArray[np.bool_], length: int
+) -> _Near:
+    """Rule 2, with what it is made of."""
+    scale = float(np.max(np.abs(exact[finite]), initial=0.0))
+    source_error = _largest(theirs, exact, finite & np.isfinite(theirs))
+    unit = 2.0 ** -(dtype.mantissa_bits + 1)
+    smallest = float(np.finfo(np.float16).smallest_subnormal) / 2 if dtype is DType.F16 else 0.0
+    return _Near(
+        source_error + unit * scale + F32_UNIT * float(np.sqrt(length)) * scale + smallest, source_error, scale
+    )
 
 
 def _rounded(exact: NDArray[np.float64], dtype: DType) -> NDArray[np.float64]:

@@ -103,10 +103,11 @@ def _drawn(argument: ArgumentType, rng: np.random.Generator) -> NDArray[np.float
     """Normal numbers; zeros and ones for a mask."""
     if argument.dtype is DType.I1:
         return rng.integers(0, 2, argument.shape).astype(np.float64)
-    return np.asarray(rng.normal(size=argument.shape) * _scale(argument.shape))
+    return np.asarray(rng.normal(size=argument.shape) * scale_of(argument.shape))
 
 
-def _scale(shape: Shape) -> float:
+def scale_of(shape: Shape) -> float:
+    """Standard deviation of random numbers for an argument: small where many of its rows are added up."""
     rows = shape[-2] if len(shape) >= 2 else 1
     return float(1 / np.sqrt(rows)) if rows >= 256 else 1.0
 
