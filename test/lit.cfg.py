@@ -27,6 +27,9 @@ if filecheck is not None:
     folders.append(str(filecheck.parent))
 config.environment["PATH"] = os.pathsep.join([*folders, os.environ.get("PATH", "")])
 
+# What a test prints must not depend on what somebody compiled before: no tuning records, unless a test makes its own.
+config.environment["PRISM_CACHE_DIR"] = ""
+
 config.substitutions.append(("%inputs", str(ROOT / "test" / "inputs")))
 config.substitutions.append(("%examples", str(ROOT / "examples")))
 

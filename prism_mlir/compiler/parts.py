@@ -9,13 +9,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 
-from prism_mlir.compiler.discover import Discovery, discover
+from prism_mlir.compiler.choices import Choices
+from prism_mlir.compiler.discover import Discovery
+from prism_mlir.compiler.families import discover_family
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.compiler.select import Prepare, Selection, check_outputs, select
+from prism_mlir.compiler.select import Prepare, check_outputs, select
+from prism_mlir.compiler.selection import Selection
 from prism_mlir.graph.errors import CodegenError, LimitError, Location, PrismError
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
 from prism_mlir.graph.program import Program
 from prism_mlir.search.partition import Cut, Part, block_operators, crossing, part_of, partition
+from prism_mlir.tune.records.store import Records
 from prism_mlir.tune.roofline import roofline
 from prism_mlir.tune.targets import find_target
 
@@ -46,13 +50,20 @@ class BuiltProgram:
 
 
 def build_program(
-    program: Program, options: CompileOptions, place: Location, prepare: Prepare | None, progress: Progress
+    program: Program,
+    options: CompileOptions,
+    place: Location,
+    prepare: Prepare | None,
+    progress: Progress,
+    records: Records | None = None,
 ) -> BuiltProgram:
     """Build a program, whole where that works and is not far from the roofline; else also in parts, and take what the model
-    finds faster. Raises :class:`CodegenError` where even single operators cannot be built.
+    finds faster. Each part is taken from the records where it is there, and put there where not.
+
+    Raises :class:`CodegenError` where even single operators cannot be built.
     """
     check_outputs(program, place)
-    builder = _Builder(program, options, place, prepare, progress)
+    builder = _Builder(program, options, place, prepare, progress, records or Records.none())
     parts = builder.merge(builder.build(0, len(program.nodes)))
     bounds = [0]
     for built in parts:
@@ -69,6 +80,7 @@ class _Builder:
     place: Location
     prepare: Prepare | None
     progress: Progress
+    records: Records
     tried: dict[tuple[int, int], BuiltPart | CodegenError] = field(default_factory=dict)
 
     def build(self, first: int, last: int) -> tuple[BuiltPart, ...]:
@@ -120,7 +132,7 @@ class _Builder:
             if last - first == len(self.program.nodes):
                 part = replace(part, program=replace(part.program, name=self.program.name))
             try:
-                built = _build(part, self.options, self.place, self.prepare, self.progress)
+                built = _build(part, self.options, self.place, self.prepare, self.progress, self.records)
                 self.tried[first, last] = built
             except CodegenError as error:
                 self.tried[first, last] = error
@@ -163,21 +175,46 @@ def model_us(parts: Sequence[BuiltPart]) -> float:
 
 
 def _build(
-    part: Part, options: CompileOptions, place: Location, prepare: Prepare | None, progress: Progress
+    part: Part,
+    options: CompileOptions,
+    place: Location,
+    prepare: Prepare | None,
+    progress: Progress,
+    records: Records,
 ) -> BuiltPart:
-    discovery = discover(part.program, options.limits, seed=options.seed, progress=progress, jobs=options.jobs)
+    found = discover_family(
+        part.program, options.limits, records, seed=options.seed, progress=progress, jobs=options.jobs
+    )
+    discovery = found.discovery
     if discovery.interrupted and not (options.keep_partial and discovery.proved):
         raise KeyboardInterrupt
     if not discovery.proved:
         way_out = "raise that limit" if discovery.funnel.stopped_by else "raise the limits (--limit operators=N)"
         raise CodegenError(nothing_proved(part.program, discovery), place, way_out)
     try:
-        selection = select(part.program, discovery.proved, options, prepare=prepare, progress=progress)
+        choices = Choices(records, found.key, part.program, options)
+        selection = _choose(choices, discovery, prepare, progress)
     except PrismError as error:
         if error.location is None:
             raise type(error)(error.message, place, error.hint) from None
         raise
     return BuiltPart(part, discovery, selection)
+
+
+def _choose(choices: Choices, discovery: Discovery, prepare: Prepare | None, progress: Progress) -> Selection:
+    """The choice on record, or a new one, which is recorded. Where a GPU is to decide, it is asked each time."""
+    known = choices.read(discovery.proved) if prepare is None else None
+    if isinstance(known, Selection):
+        return known
+    if known is not None:
+        raise known
+    try:
+        selection = select(choices.program, discovery.proved, choices.options, prepare=prepare, progress=progress)
+    except CodegenError as error:
+        choices.write_failure(error)
+        raise
+    choices.write(selection)
+    return selection
 
 
 def nothing_proved(program: Program, discovery: Discovery) -> str:

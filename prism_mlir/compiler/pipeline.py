@@ -9,6 +9,7 @@ from time import perf_counter
 
 from prism_mlir.codegen.external import ptxas_cubin
 from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
+from prism_mlir.compiler.checks import check_key, recorded_check
 from prism_mlir.compiler.copies import with_copies
 from prism_mlir.compiler.discover import Discovery
 from prism_mlir.compiler.execute import Emulator
@@ -16,7 +17,8 @@ from prism_mlir.compiler.host_module import KernelBinary, check_host, host_modul
 from prism_mlir.compiler.input_sets import ArgumentType, input_sets
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.parts import BuiltProgram, build_program, join_launches
-from prism_mlir.compiler.select import Prepare, Selection
+from prism_mlir.compiler.select import Prepare
+from prism_mlir.compiler.selection import Selection
 from prism_mlir.frontend.import_linalg import import_module
 from prism_mlir.frontend.upstream import UpstreamModule, read_file
 from prism_mlir.graph.dtypes import DType
@@ -25,6 +27,7 @@ from prism_mlir.graph.fields import Array
 from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.graph.program import Program
 from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
+from prism_mlir.tune.records.store import Records
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +37,7 @@ class Compilation:
     launch:  all kernels in order
     host:    text of the source module with launches in the function's place
     seconds: wall clock of each step, in order
+    checked_before: whether the result of the check is on record: the same code was checked against the same source
     """
 
     source: str
@@ -44,6 +48,7 @@ class Compilation:
     host: str
     accuracy: tuple[Accuracy, ...]
     seconds: tuple[tuple[str, float], ...]
+    checked_before: bool = False
 
     @property
     def discovery(self) -> Discovery:
@@ -62,15 +67,17 @@ def compile_file(
     *,
     prepare: Prepare | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    records: Records | None = None,
 ) -> Compilation:
-    """Compile a function of an ``.mlir`` file. Nothing is written.
+    """Compile a function of an ``.mlir`` file. Nothing is written but records.
 
     prepare: how compiled code is run and timed on a GPU, for ``options.profile``
+    records: what earlier compilations proved, chose and checked; nothing is taken from there or left there where not given
 
     Raises :class:`~prism_mlir.graph.errors.PrismError` for input that is malformed or not supported, for programs without a
     proved graph that can be built, and for emitted code that fails a check or is less accurate than the source.
     """
-    options = options or CompileOptions()
+    options, records = options or CompileOptions(), records or Records.none()
     clock = _StepClock()
     progress("reading")
     upstream = read_file(path)
@@ -78,16 +85,22 @@ def compile_file(
     written = read_file(path, normalise=False)
     check_host(written, options)
     clock.step("import")
-    built = build_program(program, options, Location(str(path), 1, 1), prepare, progress)
+    built = build_program(program, options, Location(str(path), 1, 1), prepare, progress, records)
     launch = join_launches(program, built.parts)
     host = host_module(written, launch, kernel_binaries(built), options)
     clock.step("search, proof, choice and code")
     accuracy: tuple[Accuracy, ...] = ()
+    checked_before = False
     if options.check:
         stored = {v for cut in built.cuts for v in cut.values}
-        accuracy = check(upstream, program, Emulator(launch, built.ptx), options, progress, stored)
+        key = check_key(upstream, launch, built.ptx, options, stored)
+        accuracy, checked_before = recorded_check(
+            records,
+            key,
+            lambda: check(upstream, program, Emulator(launch, built.ptx), options, progress, stored),
+        )
     clock.step("check")
-    return Compilation(str(path), program, options, built, launch, host, accuracy, clock.steps)
+    return Compilation(str(path), program, options, built, launch, host, accuracy, clock.steps, checked_before)
 
 
 def kernel_binaries(built: BuiltProgram) -> dict[str, KernelBinary]:

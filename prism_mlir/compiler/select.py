@@ -4,43 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
 
 from prism_mlir.codegen.compile import CompiledKernel, compile_graph
 from prism_mlir.codegen.external import PtxasReport, ptxas_check
 from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.selection import Considered, Selection, Space
 from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.errors import CodegenError, Location, UnsupportedError
 from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import ScheduledGraph
-from prism_mlir.tune.choose import Choice, Ranked, choose
-from prism_mlir.tune.profile import Profile, Timer, profile
+from prism_mlir.tune.choose import Choice, choose
+from prism_mlir.tune.profile import Timer, profile
 from prism_mlir.tune.targets import find_target
 
 PROFILED = 8
 
 Prepare = Callable[[CompiledKernel], AbstractContextManager[Timer]]
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """The schedule that was built.
-
-    graph:   the proved graph; the scheduled one is what code computes (see ``graph.scaled_tiles``)
-    refused: schedules that ranked better and could not be built, with the reason
-    ptxas:   what ptxas says of it, where there is one
-    profile: measured times, where a GPU decided
-    """
-
-    graph: KernelGraph
-    ranked: Ranked
-    kernel: CompiledKernel
-    choice: Choice
-    refused: tuple[tuple[str, str], ...]
-    ptxas: PtxasReport | None
-    profile: Profile | None = None
 
 
 def check_outputs(program: Program, place: Location | None = None) -> None:
@@ -88,7 +69,8 @@ def select(
         except (ScheduleError, CodegenError, UnsupportedError) as error:
             refused.append((describe(ranked.scheduled), error.message))
             continue
-        return Selection(made[ranked.scheduled.graph], ranked, kernel, choice, tuple(refused), report)
+        space, considered = Space.of(choice, len(made)), Considered.of(choice.ranked)
+        return Selection(made[ranked.scheduled.graph], ranked, kernel, space, considered, tuple(refused), report)
     reason = refused[0][1] if refused else "none"
     raise CodegenError(f"none of the best {len(refused)} schedules could be built: {reason}")
 
@@ -121,7 +103,9 @@ def _measured(
     best = result.best.scheduled
     ranked = next(r for r in choice.ranked if r.scheduled == best)
     failures = tuple((describe(f.scheduled), f.reason) for f in result.failures)
-    return Selection(made[best.graph], ranked, built[best][0], choice, failures, built[best][1], result)
+    space, considered = Space.of(choice, len(made)), Considered.of(choice.ranked)
+    kernel, report = built[best]
+    return Selection(made[best.graph], ranked, kernel, space, considered, failures, report, result)
 
 
 def describe(scheduled: ScheduledGraph) -> str:

@@ -79,6 +79,7 @@ def report(done: Compilation) -> dict[str, Any]:
         "cuts": [{"after operator": c.after, "values": list(c.values), "bytes": c.bytes} for c in done.built.cuts],
         "kernels": len(done.launch.kernels),
         "accuracy": [a.to_dict() for a in done.accuracy],
+        "checked before": done.checked_before,
         "target": done.options.target,
         "seed": done.options.seed,
         "limits": {k: getattr(limits, k) for k in limits.__dataclass_fields__},
@@ -99,6 +100,9 @@ def _part(built: BuiltPart) -> dict[str, Any]:
         "graph": {"fingerprint": graph.fingerprint, "text": str(graph)},
         "schedule": {"sizes": dict(schedule.sizes), "warps": schedule.warps, "stages": schedule.stages},
         "cost": {"total_us": cost.total_us, "limiter": cost.limiter, "dram_bytes": cost.dram_bytes},
+        "space": selection.space.to_dict(),
+        "considered": [c.to_dict() for c in selection.considered],
+        "on record": {"proof": built.discovery.recorded, "choice": selection.recorded},
         "refused": [{"schedule": s, "reason": r} for s, r in selection.refused],
         "ptxas": None
         if ptxas is None

@@ -98,6 +98,7 @@ def compile_command(
     from prism_mlir.compiler.pipeline import compile_file
     from prism_mlir.tools.emit import render, write_all
     from prism_mlir.tools.summary import print_summary
+    from prism_mlir.tune.records.store import Records
 
     limits = search_options.search_limits(
         limit,
@@ -126,11 +127,15 @@ def compile_command(
     )
     prepare = gpu_timer() if profile else None
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
-    with _progress(console) as progress:
-        done = compile_file(source, options, prepare=prepare, progress=progress)
+    with _progress(console) as progress, Records.open(warn=_warn) as records:
+        done = compile_file(source, options, prepare=prepare, progress=progress, records=records)
     files = render(done)
     write_all(output, files)
     print_summary(console, done, output, files)
+
+
+def _warn(text: str) -> None:
+    print(f"warning: {text}", file=sys.stderr)
 
 
 def check_source(source: Path) -> None:

@@ -6,9 +6,10 @@ from pathlib import Path
 
 from rich.console import Console
 
+from prism_mlir.compiler.discover import Discovery
 from prism_mlir.compiler.parts import BuiltPart
 from prism_mlir.compiler.pipeline import Compilation
-from prism_mlir.compiler.select import Selection
+from prism_mlir.compiler.selection import Selection
 from prism_mlir.graph.launch_info import KernelLaunch
 from prism_mlir.verify.verdict import Status
 
@@ -40,7 +41,8 @@ def _lines(done: Compilation, output: Path, files: dict[str, str]) -> list[tuple
     ]
     if done.accuracy:
         checks = "no bounds, initialisation, alignment, race or barrier error"
-        lines.append(("", f"{checks} on the PTX machine ({seconds.get('check', 0):.2f} s)"))
+        when = "on record" if done.checked_before else f"{seconds.get('check', 0):.2f} s"
+        lines.append(("", f"{checks} on the PTX machine ({when})"))
     else:
         lines.append(("checked", "no (--no-check)"))
     return lines
@@ -56,7 +58,7 @@ def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
         (
             "found",
             f"{counts['structures']} structures from {counts['states']} partial graphs, "
-            f"{len(statuses)} with concrete mappings ({discovery.search_seconds:.2f} s)",
+            f"{len(statuses)} with concrete mappings ({_when(discovery, discovery.search_seconds)})",
         ),
         *(("stopped", reason) for reason in discovery.funnel.stopped_by),
         *(("left", what) for what in discovery.funnel.left),
@@ -64,11 +66,16 @@ def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
             "proved",
             f"{statuses.count(Status.PROVED)} of {len(statuses)} for all sizes, "
             f"{statuses.count(Status.REFUTED)} refuted, {statuses.count(Status.UNKNOWN)} unknown "
-            f"({discovery.proof_seconds:.2f} s)",
+            f"({_when(discovery, discovery.proof_seconds)})",
         ),
+        ("space", f"{built.selection.space}{' (on record)' if built.selection.recorded else ''}"),
         *(("chosen" if k == 0 else "", line) for k, line in enumerate(chosen)),
         ("", f"{_sizes(built)}, {schedule}, {_cost(built.selection)}"),
     ]
+
+
+def _when(discovery: Discovery, seconds: float) -> str:
+    return "on record" if discovery.recorded else f"{seconds:.2f} s"
 
 
 def _sizes(built: BuiltPart) -> str:

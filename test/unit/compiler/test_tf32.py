@@ -16,7 +16,8 @@ from prism_mlir.compiler.error_bound import TF32_UNIT
 from prism_mlir.compiler.execute import Emulator
 from prism_mlir.compiler.input_sets import input_sets
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.compiler.select import Selection, select
+from prism_mlir.compiler.select import select
+from prism_mlir.compiler.selection import Selection
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.examples import attention, build_program, rms_norm, swiglu
 from prism_mlir.graph.ops import MATMUL
