@@ -257,7 +257,7 @@ def _path(folder: Path | None) -> Path:
 @contextmanager
 def _open(path: Path, access: Access, *, create_none: bool = False) -> Iterator[sqlite3.Connection | None]:
     """The open database; None where there is no file, if ``create_none`` allows that. What goes wrong is a ``RecordsError``."""
-    from prism_mlir.tune.records.database import Access, RecordsError, open_database, reason_of
+    from prism_mlir.tune.records.database import FAILURES, Access, RecordsError, open_database, reason_of
 
     if access is not Access.CREATE and not path.exists():
         if not create_none:
@@ -269,7 +269,7 @@ def _open(path: Path, access: Access, *, create_none: bool = False) -> Iterator[
     connection = open_database(path, access)
     try:
         yield connection
-    except sqlite3.Error as error:
+    except FAILURES as error:
         reason, advice = reason_of(error)
         raise RecordsError(f"tuning records in '{path}': {reason}", None, advice) from None
     finally:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 
-from prism_mlir.tune.records.database import code_of
+from prism_mlir.tune.records.database import FAILURES, code_of
 from prism_mlir.tune.records.overview import overview
 
 
@@ -23,7 +23,7 @@ def problems(connection: sqlite3.Connection) -> list[str]:
 def _structure(connection: sqlite3.Connection) -> list[str]:
     try:
         lines = [str(row[0]) for row in connection.execute("PRAGMA integrity_check")]
-    except sqlite3.Error as error:
+    except FAILURES as error:
         if code_of(error).startswith(("SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_LOCKED")):
             raise
         lines = [str(error)]

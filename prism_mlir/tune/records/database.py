@@ -29,6 +29,11 @@ _MAGIC = b"SQLite format 3\0"
 _RETRY = 0.01
 
 
+# What SQLite's errors look like. Its messages may quote a damaged file, which is then no text for Python's module.
+FAILURES = (sqlite3.Error, UnicodeDecodeError)
+Failure = sqlite3.Error | UnicodeDecodeError
+
+
 class RecordsError(PrismError):
     """The tuning records cannot be used."""
 
@@ -59,8 +64,10 @@ _REASONS = (
 _DAMAGED = "save what can be read with prism cache export, then delete the file"
 
 
-def reason_of(error: sqlite3.Error) -> tuple[str, str]:
+def reason_of(error: Failure) -> tuple[str, str]:
     """What is wrong, with SQLite's own words, and what to do about it."""
+    if isinstance(error, UnicodeDecodeError):
+        return "the file is damaged", _DAMAGED
     name = code_of(error)
     for prefix, reason, advice in _REASONS:
         if name.startswith(prefix):
@@ -68,8 +75,10 @@ def reason_of(error: sqlite3.Error) -> tuple[str, str]:
     return f"the file is damaged ({error})", _DAMAGED
 
 
-def code_of(error: sqlite3.Error) -> str:
+def code_of(error: Failure) -> str:
     """SQLite's name of the error; what Python's module finds by itself has none."""
+    if isinstance(error, UnicodeDecodeError):
+        return "SQLITE_CORRUPT"
     return getattr(error, "sqlite_errorname", None) or ("SQLITE_TOOBIG" if isinstance(error, sqlite3.DataError) else "")
 
 
@@ -89,7 +98,7 @@ def open_database(path: Path, access: Access, patience: float = PATIENCE) -> sql
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise _unusable(path, reason, "check the path, or set PRISM_CACHE_DIR to a folder you can write") from None
-    except sqlite3.Error as error:
+    except FAILURES as error:
         raise _unusable(path, *reason_of(error)) from None
 
 
@@ -124,14 +133,14 @@ def _connect(path: Path, access: Access, patience: float) -> sqlite3.Connection:
     if access is not Access.READ:
         try:
             return _prepared(_uri(path, access.value), patience, writes=True)
-        except sqlite3.Error as error:
+        except FAILURES as error:
             if not path.exists() or not code_of(error).startswith(
                 ("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM")
             ):
                 raise
     try:
         return _prepared(_uri(path, "ro"), patience, writes=False)
-    except sqlite3.Error:
+    except FAILURES:
         # A folder that cannot be written holds no files for locks; nobody writes then, unless there is a log of one.
         log = Path(f"{path}-wal")
         if not path.exists() or (log.exists() and log.stat().st_size):
@@ -204,7 +213,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[None]:
         yield
         connection.execute("COMMIT")
     except BaseException:
-        with suppress(sqlite3.Error):
+        with suppress(*FAILURES):
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
         raise

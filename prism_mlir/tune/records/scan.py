@@ -6,7 +6,7 @@ import sqlite3
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from prism_mlir.tune.records.database import code_of
+from prism_mlir.tune.records.database import FAILURES, code_of
 from prism_mlir.tune.records.rows import is_sound
 from prism_mlir.tune.records.schema import Row, Table, Value
 
@@ -83,7 +83,7 @@ def _until_damaged(
 ) -> Iterator[tuple[int, *tuple[Value, ...]]]:
     try:
         yield from connection.execute(query)
-    except sqlite3.Error as error:
+    except FAILURES as error:
         if code_of(error).startswith(("SQLITE_BUSY", "SQLITE_CANTOPEN", "SQLITE_LOCKED")):
             raise
         damage.unreadable.setdefault(table.name, str(error))

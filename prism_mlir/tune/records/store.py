@@ -22,8 +22,10 @@ from types import TracebackType
 from typing import Any, TypeVar
 
 from prism_mlir.tune.records.database import (
+    FAILURES,
     PATIENCE,
     Access,
+    Failure,
     RecordsError,
     code_of,
     default_folder,
@@ -78,7 +80,7 @@ class Records:
 
     What is added is on the disk when the call returns, unless ``warn`` was told otherwise. Of several writers of one family,
     choice or object the first one counts; a row that is damaged, or of another version of prism, is written anew. Threads may
-    share one; a forked process opens the file again for itself.
+    share one; a forked process opens the file again for itself, and a file that was deleted is created anew.
     """
 
     def __init__(self, connection: sqlite3.Connection | None, path: Path | None, warn: Warn, patience: float) -> None:
@@ -89,7 +91,7 @@ class Records:
         self._writes = True
         self._told: set[str] = set()
         self._lock = threading.RLock()
-        self._process = os.getpid()
+        self._owner = _owner(path)
 
     @staticmethod
     def open(folder: Path | None = None, warn: Warn = print_warning, *, patience: float = PATIENCE) -> Records:
@@ -130,8 +132,8 @@ class Records:
         """Close the file; from then on nothing is found and nothing is kept."""
         with self._lock:
             connection, self._connection = self._connection, None
-            if connection is not None and self._process == os.getpid():
-                with suppress(sqlite3.Error):
+            if connection is not None and self._owner[0] == os.getpid():
+                with suppress(*FAILURES):
                     connection.close()
 
     # -- families: a program with its sizes abstracted -> proved graphs
@@ -242,16 +244,16 @@ class Records:
     def _attempt(self, action: Callable[[sqlite3.Connection], _T], otherwise: _T, *, writes: bool) -> _T:
         """Do it, or say why not and go on."""
         with self._lock:
-            self._reopen_in_child()
+            self._reopen_if_needed()
             if self._connection is None or (writes and not self._writes):
                 return otherwise
             try:
                 return action(self._connection)
-            except sqlite3.Error as error:
+            except FAILURES as error:
                 self._give_up(error, writes)
                 return otherwise
 
-    def _give_up(self, error: sqlite3.Error, writes: bool) -> None:
+    def _give_up(self, error: Failure, writes: bool) -> None:
         """After a failed write nothing more is written; after a failed read nothing more is read, unless it was of one page."""
         reason, advice = reason_of(error)
         code = code_of(error)
@@ -278,15 +280,32 @@ class Records:
             self._told.add(text)
             self._warn(text)
 
-    def _reopen_in_child(self) -> None:
-        if self._connection is None or self._path is None or self._process == os.getpid():
+    def _reopen_if_needed(self) -> None:
+        """After a fork, or when the file was deleted or replaced, what the connection writes would be lost."""
+        if self._connection is None or self._path is None:
             return
-        _INHERITED.append(self._connection)
-        self._connection, self._process = None, os.getpid()
+        owner = _owner(self._path)
+        if owner == self._owner:
+            return
+        if owner[0] == self._owner[0]:
+            self.close()
+        else:
+            _INHERITED.append(self._connection)
         try:
             self._connection = open_database(self._path, Access.CREATE, self._patience)
+            self._owner = _owner(self._path)
         except RecordsError as error:
+            self._connection = None
             self._tell(f"{error.message}; going on without, {error.hint}")
+
+
+def _owner(path: Path | None) -> tuple[int, int, int]:
+    """The process, and which file is at the path: device and inode."""
+    try:
+        state = None if path is None else path.stat()
+    except OSError:
+        state = None
+    return (os.getpid(), 0, 0) if state is None else (os.getpid(), state.st_dev, state.st_ino)
 
 
 def measurement_of(row: Row) -> Measurement:
