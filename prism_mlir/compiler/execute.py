@@ -36,7 +36,8 @@ class Emulator:
         for launch in self.launch.kernels:
             unwritten = {k for k, a in enumerate(launch.arguments) if (a.role, a.index) not in buffers}
             unwritten = {k for k in unwritten if launch.arguments[k].role is not Role.INPUT}
-            given = [self._buffer(buffers, a, arguments) for a in launch.arguments]
+            given: list[Array | int] = [self._buffer(buffers, a, arguments) for a in launch.arguments]
+            given += [s.value for s in launch.sizes]
             kernel = launch.ptx, launch.entry
             try:
                 result = (

@@ -3,25 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import AbstractContextManager
 
 from prism_mlir.codegen.compile import CompiledKernel, compile_graph
 from prism_mlir.codegen.external import PtxasReport, ptxas_check
+from prism_mlir.compiler.dynamic_shapes import dynamic_shapes
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.selection import Considered, Selection, Space
 from prism_mlir.graph.code_graph import code_graphs
+from prism_mlir.graph.dynamic import DynamicProgram
 from prism_mlir.graph.errors import CodegenError, Location, UnsupportedError
 from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import ScheduledGraph
 from prism_mlir.tune.choose import Choice, choose
-from prism_mlir.tune.profile import Timer, profile
+from prism_mlir.tune.profile import Samples, profile
 from prism_mlir.tune.targets import find_target
 
 PROFILED = 8
 
-Prepare = Callable[[CompiledKernel], AbstractContextManager[Timer]]
+Prepare = Callable[[Program], Callable[[CompiledKernel, float | None], Samples]]
+"""For a program, what runs a kernel of it on a GPU, given the best median so far, and says how long that takes."""
 
 
 def check_outputs(program: Program, place: Location | None = None) -> None:
@@ -43,10 +45,12 @@ def select(
     *,
     prepare: Prepare | None = None,
     progress: Callable[[str], None] = lambda _: None,
+    dynamic: DynamicProgram | None = None,
 ) -> Selection:
     """Rank schedules of proved graphs and build the best.
 
     prepare: makes compiled code run on a GPU and be timed; given, the best few schedules are timed and the fastest is taken
+    dynamic: what of the program has a size that is known at launch; schedules are ranked at the program's sizes
 
     Raises :class:`CodegenError` where nothing fits or nothing could be built, with the reasons.
     """
@@ -65,7 +69,7 @@ def select(
     for ranked in choice.ranked[: options.builds]:
         progress(f"building {describe(ranked.scheduled)}")
         try:
-            kernel, report = build(program, ranked.scheduled, options.target)
+            kernel, report = build(program, ranked.scheduled, options.target, dynamic)
         except (ScheduleError, CodegenError, UnsupportedError) as error:
             refused.append((describe(ranked.scheduled), error.message))
             continue
@@ -75,9 +79,13 @@ def select(
     raise CodegenError(f"none of the best {len(refused)} schedules could be built: {reason}")
 
 
-def build(program: Program, scheduled: ScheduledGraph, target: str) -> tuple[CompiledKernel, PtxasReport | None]:
+def build(
+    program: Program, scheduled: ScheduledGraph, target: str, dynamic: DynamicProgram | None = None
+) -> tuple[CompiledKernel, PtxasReport | None]:
     """PTX for a schedule, and ptxas's report. Raises :class:`CodegenError` where registers spill to memory."""
-    kernel = compile_graph(program, scheduled.graph, scheduled.schedule, find_target(target).arch)
+    graph, schedule, arch = scheduled.graph, scheduled.schedule, find_target(target).arch
+    shapes = None if dynamic is None else dynamic_shapes(program, graph, dynamic)
+    kernel = compile_graph(program, graph, schedule, arch, dynamic=shapes)
     report = ptxas_check(kernel.ptx, find_target(target).arch)
     if report is not None and report.spills:
         raise CodegenError(f"{report.spills} bytes of registers spill to memory")
@@ -93,13 +101,14 @@ def _measured(
     progress: Callable[[str], None],
 ) -> Selection:
     built: dict[ScheduledGraph, tuple[CompiledKernel, PtxasReport | None]] = {}
+    on_gpu = prepare(program)
 
-    def ready(scheduled: ScheduledGraph) -> AbstractContextManager[Timer]:
+    def measure(scheduled: ScheduledGraph, best_us: float | None) -> Samples:
         progress(f"timing {describe(scheduled)}")
         built[scheduled] = build(program, scheduled, options.target)
-        return prepare(built[scheduled][0])
+        return on_gpu(built[scheduled][0], best_us)
 
-    result = profile([r.scheduled for r in choice.ranked[:PROFILED]], ready)
+    result = profile([r.scheduled for r in choice.ranked[:PROFILED]], measure)
     best = result.best.scheduled
     ranked = next(r for r in choice.ranked if r.scheduled == best)
     failures = tuple((describe(f.scheduled), f.reason) for f in result.failures)

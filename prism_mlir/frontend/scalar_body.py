@@ -163,6 +163,9 @@ class BodyEvaluator:
         if all(isinstance(value, Const | Table) for value in operands) and any(isinstance(v, Table) for v in operands):
             return self._known(op, operands, dtype, location)
         plain = [self.view(value, dtype, location) for value in operands]
+        unknown = next((value for value in plain if isinstance(value, Unknown)), None)
+        if unknown is not None:
+            return unknown
         if op.name in CASTS:
             return self.cast(plain[0], dtype)
         if op.name in UNARY:
@@ -197,7 +200,7 @@ class BodyEvaluator:
             self.graph.add(TensorNode(Kind.INPUT, (), array.shape, source=source), dtype, location), axes, dtype
         )
 
-    def mask(self, comparison: Comparison, location: Location) -> View:
+    def mask(self, comparison: Comparison, location: Location) -> Value:
         """A comparison as 1 where it holds and 0 elsewhere: ``a > b`` where ``a - b`` is positive."""
         left, right = comparison.left, comparison.right
         if comparison.predicate in ("lt", "ge"):
@@ -211,7 +214,8 @@ class BodyEvaluator:
             "ne": Positive(sympy.Abs(X)),
         }[comparison.predicate]
         difference = self.binary("sub", left, right, comparison.dtype, location)
-        assert isinstance(difference, View)
+        if not isinstance(difference, View):  # a difference from infinity
+            return Unknown("a comparison with a constant that is not finite, as a mask", location)
         return self.graph.unary(body, difference, comparison.dtype, location)
 
     def cast(self, value: Const | View, dtype: DType) -> Const | View:
@@ -305,6 +309,9 @@ class BodyEvaluator:
             other = next(v for v in operands if not isinstance(v, Const))
             return self._opposite(other, location)
         plain = [self.view(v, _mask_type(v), location) for v in operands]
+        unknown = next((value for value in plain if isinstance(value, Unknown)), None)
+        if unknown is not None:
+            return unknown
         if (op.name in ("arith.extui", *TO_FLOAT) and kinds[0] != "i1") or op.name == "arith.extui":
             return plain[0] if isinstance(plain[0], View) else Unknown(f"{op.name} of a comparison", location)
         if op.name in TO_FLOAT:
@@ -342,6 +349,8 @@ class BodyEvaluator:
             made = apply(COMPARE_FLOATS[predicate], *tables)
             return Const(float(made.array)) if made.array.ndim == 0 else made
         left, right = (self.view(v, dtype, location) for v in operands)
+        if isinstance(left, Unknown) or isinstance(right, Unknown):
+            return left if isinstance(left, Unknown) else right
         return Comparison(predicate, left, right, dtype)
 
     def _select(self, op: Any, operands: list[Value], dtype: DType, location: Location) -> Value:

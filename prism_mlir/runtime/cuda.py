@@ -134,7 +134,9 @@ class CudaProgram:
         buffers = self._buffers[buffer_set]
         for kernel in self._kernels:
             pointers = tuple(int(buffers[a.role, a.index]) for a in kernel.launch.arguments)
-            parameters = (pointers, (ctypes.c_void_p,) * len(pointers))
+            sizes = tuple(s.value for s in kernel.launch.sizes)
+            kinds = (ctypes.c_void_p,) * len(pointers) + (ctypes.c_int32,) * len(sizes)
+            parameters = (pointers + sizes, kinds)
             shape = (*kernel.launch.grid, *kernel.launch.block)
             call(
                 self.driver,
