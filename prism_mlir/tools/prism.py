@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -14,11 +13,18 @@ from rich.console import Console
 from prism_mlir import __version__
 from prism_mlir.compiler.options import CompileOptions, HostSignature, WorkspacePlace
 from prism_mlir.graph.errors import InputError, PrismError
-from prism_mlir.tools import prism_cache, prism_explain, prism_ptx, prism_verify, search_options
+from prism_mlir.tools import (
+    prism_bench,
+    prism_bundle,
+    prism_cache,
+    prism_explain,
+    prism_ptx,
+    prism_verify,
+    search_options,
+)
 
 if TYPE_CHECKING:
-    from prism_mlir.codegen.compile import CompiledKernel
-    from prism_mlir.tune.profile import Timer
+    from prism_mlir.compiler.select import Prepare
 
 app = typer.Typer(
     name="prism",
@@ -98,6 +104,7 @@ def compile_command(
     from prism_mlir.compiler.pipeline import compile_file
     from prism_mlir.tools.emit import render, write_all
     from prism_mlir.tools.summary import print_summary
+    from prism_mlir.tools.terminal import step_status
     from prism_mlir.tune.records.store import Records
 
     limits = search_options.search_limits(
@@ -125,13 +132,23 @@ def compile_command(
         host=host,
         workspace=workspace,
     )
-    prepare = gpu_timer() if profile else None
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
-    with _progress(console) as progress, Records.open(warn=_warn) as records:
+    with (
+        gpu_timer() if profile else nullcontext() as prepare,
+        step_status(console) as progress,
+        Records.open(warn=_warn) as records,
+    ):
         done = compile_file(source, options, prepare=prepare, progress=progress, records=records)
     files = render(done)
     write_all(output, files)
     print_summary(console, done, output, files)
+
+
+def gpu_timer() -> AbstractContextManager[Prepare]:
+    """Measures compiled code on the first GPU. Raises :class:`MissingToolError` where there is none, when it is entered."""
+    from prism_mlir.compiler.gpu_profile import gpu_profiler
+
+    return gpu_profiler()
 
 
 def _warn(text: str) -> None:
@@ -147,36 +164,12 @@ def check_source(source: Path) -> None:
         raise InputError(f"cannot read '{source}': it is a folder", None, "name an .mlir file")
 
 
-def gpu_timer() -> Callable[[CompiledKernel], AbstractContextManager[Timer]]:
-    """How to time compiled code on the first GPU. Raises :class:`MissingToolError` where there is none."""
-    from prism_mlir.runtime.cuda import load_driver
-    from prism_mlir.runtime.cuda_timing import prepared
-
-    driver = load_driver()
-    return lambda kernel: prepared(driver, kernel.launch, {kernel.launch.kernels[0].ptx: kernel.ptx})
-
-
-class _progress:
-    """A spinner that names the current step on a terminal; nothing elsewhere."""
-
-    def __init__(self, console: Console) -> None:
-        self.status = console.status("starting") if console.is_terminal and not console.quiet else None
-
-    def __enter__(self) -> Callable[[str], None]:
-        if self.status is None:
-            return lambda _: None
-        self.status.__enter__()
-        return self.status.update
-
-    def __exit__(self, *details: Any) -> None:
-        if self.status is not None:
-            self.status.__exit__(*details)
-
-
 prism_explain.register(app)
 prism_verify.register(app)
 prism_ptx.register(app)
 prism_cache.register(app)
+prism_bench.register(app)
+prism_bundle.register(app)
 
 
 _INTERRUPTED = "error: interrupted; nothing was written"

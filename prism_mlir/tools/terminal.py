@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
@@ -20,3 +22,13 @@ def new_table(*columns: str) -> Table:
     for column in columns:
         table.add_column(column, no_wrap=True)
     return table
+
+
+@contextmanager
+def step_status(console: Console) -> Iterator[Callable[[str], None]]:
+    """A spinner that names the current step on a terminal; nothing elsewhere."""
+    if not console.is_terminal or console.quiet:
+        yield lambda _: None
+        return
+    with console.status("starting") as status:
+        yield status.update

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -53,13 +53,13 @@ def load(path: Path, outputs: list[dict[str, Any]]) -> list[Expected]:
         ]
 
 
-def save(path: Path, expected: list[Expected]) -> None:
+def save(file: Path | IO[bytes], expected: list[Expected]) -> None:
     """Write what :func:`load` reads, compressed."""
     arrays: dict[str, Any] = {}
     for k, e in enumerate(expected):
         arrays.update({f"value_{k}": e.value, f"allowed_{k}": e.allowed, f"index_{k}": e.index})
         arrays[f"source_{k}"] = np.float64(e.source)
-    np.savez_compressed(path, **arrays)
+    np.savez_compressed(file, **arrays)
 
 
 def judge(outputs: list[Array], expected: list[Expected], as_source: bool = False) -> Judgement:

@@ -15,9 +15,7 @@ from fake_driver import CUresult, FakeDriver
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import ExecutionError, InputError, MissingToolError
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
-from prism_mlir.runtime import cuda_timing
 from prism_mlir.runtime.cuda import CudaProgram, initialise, open_device
-from prism_mlir.runtime.cuda_timing import buffer_sets, prepared
 
 SHAPE = (4, 6)
 PTX = {"a.ptx": ".version 7.0\n.entry square(", "b.ptx": ".version 7.0\n.entry add("}
@@ -156,37 +154,3 @@ def test_the_real_bindings_answer_the_same_way_where_no_device_is_visible() -> N
     last = outcome.stderr.strip().splitlines()[-1]
     assert "MissingToolError: error: " in last
     assert "CUDA driver" in last
-
-
-def test_time_is_taken_between_the_events_of_one_run() -> None:
-    fake = driver()
-    with prepared(fake, LAUNCH, PTX) as timer:
-        assert timer.run_once(0) == pytest.approx(2 * 500.0)  # two kernels of half a millisecond
-    assert fake.open == []
-
-
-def test_each_rotation_reads_another_copy(monkeypatch: pytest.MonkeyPatch) -> None:
-    size = 24 * 4 + 24 * 2 + 24 * 4  # X, Y, out
-    monkeypatch.setattr(cuda_timing, "COLD_BYTES", 3 * size - 1)
-    assert buffer_sets(LAUNCH) == 3
-    fake = driver()
-    with prepared(fake, LAUNCH, PTX) as timer:
-        for rotation in range(4):
-            timer.run_once(rotation)
-    read = [values[0] for name, _, _, values in fake.launches if name == "square"]
-    assert len(set(read[:3])) == 3
-    assert read[3] == read[0]
-
-
-def test_inputs_of_a_timed_run_are_finite_and_the_same_every_time() -> None:
-    seen: list[bytes] = []
-
-    def watch(buffers: list[bytearray]) -> None:
-        seen.append(bytes(buffers[0]))
-        square(buffers)
-
-    for _ in range(2):
-        with prepared(FakeDriver({"square": watch, "add": add}), LAUNCH, PTX) as timer:
-            timer.run_once(0)
-    assert seen[0] == seen[1]
-    assert np.all(np.abs(np.frombuffer(seen[0], np.float32)) <= 1)

@@ -212,18 +212,17 @@ def test_profile_lets_the_driver_decide(
     source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     """With a driver that answers, the report holds measured times and the fastest is chosen."""
-    from contextlib import contextmanager
+    from contextlib import nullcontext
 
     from prism_mlir.tools import prism
+    from prism_mlir.tune.profile import Samples
 
     times = iter([9.0, 7.0, 3.0, 5.0, 8.0, 8.0, 8.0, 8.0])
 
-    @contextmanager
-    def prepare(kernel):  # type: ignore[no-untyped-def]
-        us = next(times)
-        yield type("Timer", (), {"run_once": staticmethod(lambda rotation: us)})
+    def prepare(program):  # type: ignore[no-untyped-def]
+        return lambda kernel, best_us: Samples((next(times),))
 
-    monkeypatch.setattr(prism, "gpu_timer", lambda: prepare)
+    monkeypatch.setattr(prism, "gpu_timer", lambda: nullcontext(prepare))
     assert main(["compile", str(source), "-o", str(tmp_path / "out"), "--profile"]) == 0
     assert "measured 3.0 us" in capsys.readouterr().out
     report = json.loads((tmp_path / "out" / "report.json").read_text())

@@ -1,80 +1,73 @@
-"""Profiling with runners that answer from a script."""
+"""Profiling with measurements from a script."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 
+import numpy as np
 import pytest
 from tune_graphs import pointwise
 
 from prism_mlir.graph.errors import CodegenError, ExecutionError, MissingToolError
 from prism_mlir.graph.schedule import Schedule, ScheduledGraph
-from prism_mlir.tune.profile import profile
+from prism_mlir.tune.profile import Samples, Timing, profile
 
 CANDIDATES = tuple(ScheduledGraph(pointwise(64, 64), Schedule.of({"x": n}, 1, 1)) for n in (1, 2, 4))
 
 
 @dataclass
 class Script:
-    """Times by number of blocks; every run is logged as (blocks, rotation), every release as (blocks, None)."""
+    """Times by number of blocks, or what is wrong; every call is logged as (blocks, best so far)."""
 
-    times: dict[int, Sequence[float]]
-    log: list[tuple[int, int | None]] = field(default_factory=list)
+    answers: dict[int, tuple[float, ...] | Exception]
+    log: list[tuple[int, float | None]] = field(default_factory=list)
 
-    @contextmanager
-    def prepare(self, candidate: ScheduledGraph) -> Iterator[_Runner]:
+    def __call__(self, candidate: ScheduledGraph, best: float | None) -> Samples:
         blocks = candidate.schedule.size_of["x"]
-        if not self.times[blocks]:
-            raise CodegenError(f"{blocks} blocks spill")
-        try:
-            yield _Runner(self, blocks)
-        finally:
-            self.log.append((blocks, None))
+        self.log.append((blocks, best))
+        answer = self.answers[blocks]
+        if isinstance(answer, Exception):
+            raise answer
+        return Samples(answer, (1.0,))
 
 
-@dataclass
-class _Runner:
-    script: Script
-    blocks: int
-    runs: int = 0
-
-    def run_once(self, rotation: int) -> float:
-        self.script.log.append((self.blocks, rotation))
-        self.runs += 1
-        return self.script.times[self.blocks][self.runs - 1]
-
-
-def test_the_median_decides_and_warm_up_does_not_count() -> None:
-    script = Script({1: [99, 99, 5, 1, 100], 2: [0, 0, 4, 4, 4], 4: [0, 0, 6, 6, 6]})
-    found = profile(CANDIDATES, script.prepare, warm_up=2, repeats=3)
+def test_the_median_of_cold_times_decides() -> None:
+    found = profile(CANDIDATES, Script({1: (5, 1, 100), 2: (4, 4, 4), 4: (6, 6, 6)}))
     assert [(t.scheduled.schedule.size_of["x"], t.median_us) for t in found.timings] == [(2, 4), (1, 5), (4, 6)]
     assert found.best.samples == (4, 4, 4)
+    assert found.best.warm == (1.0,)
 
 
-def test_every_run_has_the_next_rotation_and_every_candidate_is_released() -> None:
-    script = Script({n: [1.0] * 5 for n in (1, 2, 4)})
-    profile(CANDIDATES, script.prepare, warm_up=2, repeats=3)
-    assert script.log == [(n, k) for n in (1, 2, 4) for k in (0, 1, 2, 3, 4, None)]
+def test_each_candidate_is_told_the_best_median_so_far() -> None:
+    script = Script({1: (5.0,), 2: (7.0,), 4: (6.0,)})
+    profile(CANDIDATES, script)
+    assert script.log == [(1, None), (2, 5.0), (4, 5.0)]
 
 
-def test_a_candidate_that_fails_is_kept_with_its_reason() -> None:
-    found = profile(CANDIDATES, Script({1: [], 2: [2.0], 4: [1.0]}).prepare, warm_up=0, repeats=1)
-    assert [t.scheduled.schedule.size_of["x"] for t in found.timings] == [4, 2]
-    assert [f.reason for f in found.failures] == ["1 blocks spill"]
+def test_a_candidate_that_fails_is_kept_with_its_reason_and_is_no_best() -> None:
+    script = Script({1: CodegenError("1 blocks spill"), 2: (2.0,), 4: ExecutionError("an illegal address")})
+    found = profile(CANDIDATES, script)
+    assert [t.scheduled.schedule.size_of["x"] for t in found.timings] == [2]
+    assert [f.reason for f in found.failures] == ["1 blocks spill", "an illegal address"]
+    assert script.log == [(1, None), (2, None), (4, 2.0)]
 
 
 def test_when_nothing_runs_the_first_reason_is_told() -> None:
-    with pytest.raises(ExecutionError, match="none of 3 candidates could be timed: 1 blocks spill"):
-        profile(CANDIDATES, Script({1: [], 2: [], 4: []}).prepare)
+    script = Script(dict.fromkeys((1, 2, 4), CodegenError("all spill")))
+    with pytest.raises(ExecutionError, match="none of 3 candidates could be timed: all spill"):
+        profile(CANDIDATES, script)
     with pytest.raises(ExecutionError, match="none of 0 candidates"):
-        profile((), Script({}).prepare)
+        profile((), Script({}))
 
 
 def test_a_missing_driver_is_no_candidates_fault() -> None:
-    def prepare(_: ScheduledGraph) -> Iterator[_Runner]:
-        raise MissingToolError("no CUDA driver found")
-
+    script = Script(dict.fromkeys((1, 2, 4), MissingToolError("no CUDA driver found")))
     with pytest.raises(MissingToolError, match="no CUDA driver found"):
-        profile(CANDIDATES, contextmanager(prepare))
+        profile(CANDIDATES, script)
+
+
+def test_the_spread_is_the_interquartile_range() -> None:
+    samples = tuple(map(float, np.random.default_rng(1).lognormal(size=21)))
+    low, high = np.percentile(samples, [25, 75])
+    assert Timing(CANDIDATES[0], samples).iqr_us == pytest.approx(high - low)
+    assert Timing(CANDIDATES[0], (3.0,)).iqr_us == 0
