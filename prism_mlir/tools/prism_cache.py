@@ -217,6 +217,7 @@ def verify_command(folder: Folder = None) -> None:
 # -- options ------------------------------------------------------------------------------------------------------
 
 _TIMES = {"s": 1, "m": 60, "h": 3600, "d": 86400, "w": 7 * 86400}
+_LONGEST = timedelta(days=36525)
 _SIZES = {"": 1, "B": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12, "KIB": 2**10, "MIB": 2**20, "GIB": 2**30}
 
 
@@ -229,7 +230,10 @@ def parse_time(text: str) -> timedelta:
     found = re.fullmatch(r"(\d{1,6})([smhdw])", text.strip(), re.ASCII)
     if found is None:
         raise InputError(f"'{text}' is no length of time", None, "write a number and s, m, h, d or w: 30d")
-    return timedelta(seconds=int(found[1]) * _TIMES[found[2]])
+    length = timedelta(seconds=int(found[1]) * _TIMES[found[2]])
+    if length > _LONGEST:
+        raise InputError(f"'{text}' is no length of time before which records could be", None, "write less: 30d")
+    return length
 
 
 def parse_size(text: str) -> int:
