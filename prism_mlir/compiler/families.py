@@ -14,6 +14,7 @@ from typing import Any
 
 from prism_mlir.compiler.discover import Discovery, discover
 from prism_mlir.compiler.source_digest import PROOF_AREAS, PROOF_LIBRARIES, source_digest
+from prism_mlir.compiler.task_pool import TaskPool
 from prism_mlir.graph.data import graph_from_data, graph_to_data
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.family import Family, family_of
@@ -42,22 +43,24 @@ def discover_family(
     *,
     seed: int = 0,
     progress: Callable[[str], None] = lambda _: None,
-    jobs: int = 1,
+    pool: TaskPool | None = None,
 ) -> FamilyResult:
     """The graphs of a program: from the record of its family, or by a search that is recorded.
 
     A search that was interrupted, or stopped by the clock, is not recorded: another one might find more.
+    pool: where to search and prove; in this process where not given
+
     Raises as :func:`~prism_mlir.compiler.discover.discover`.
     """
     try:
         family = family_of(program, known_functions(DEFAULT))
     except InputError:  # a reshape whose dims have no classes: searched at the program's own sizes, for itself
-        return FamilyResult("", discover(program, limits, seed=seed, progress=progress, jobs=jobs))
+        return FamilyResult("", discover(program, limits, seed=seed, progress=progress, pool=pool))
     key = family_key(family, limits, seed)
     known = _read(records.family(key), family)
     if known is not None:
         return FamilyResult(key, known)
-    found = discover(family.representative, limits, seed=seed, progress=progress, jobs=jobs)
+    found = discover(family.representative, limits, seed=seed, progress=progress, pool=pool)
     if not found.interrupted and not found.out_of_time:
         records.add_family(key, json.dumps(_payload(found, family)), about(program, limits))
     return FamilyResult(key, at_program(found, family))

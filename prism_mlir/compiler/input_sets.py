@@ -77,6 +77,16 @@ def input_sets(program: Program, seed: int = 0, types: tuple[ArgumentType, ...] 
         yield _rounded("masked", drawn, types)
 
 
+def input_set_names(program: Program, types: tuple[ArgumentType, ...] | None = None) -> tuple[str, ...]:
+    """Names of the input sets, in order. Nothing is drawn."""
+    types = argument_types(program) if types is None else types
+    if not types or not types[0].shape:
+        return ("random",)
+    steep = ("steep",) if any(n.shift is not None for n in program.nodes) else ()
+    masked = ("masked",) if added_to_scores(program) else ()
+    return ("random", "zeros", "one hot", "large", "tiny", *steep, *masked)
+
+
 def added_to_scores(program: Program) -> set[int]:
     """Arguments that are added to the argument of an exponential with a shift."""
     count, found = len(program.inputs), set[int]()

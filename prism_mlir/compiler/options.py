@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from prism_mlir.compiler.executors import PROCESSES
 from prism_mlir.search.limits import SearchLimits
 
 
@@ -38,7 +39,8 @@ class CompileOptions:
     seed:     of every random choice
     check:    run the emitted code on the PTX machine and compare it with the source
     profile:  let a GPU decide between the best few schedules
-    jobs:     processes to search and prove with; what is found is the same for any number
+    jobs:     processes to search, prove, build and check with; the result is the same for any number
+    executor: where they are, see ``executors.open_executor``
     keep_partial: after Ctrl-C in the search, go on with what was proved so far
     allow_tf32: products of f32 tensors may round their operands to tf32, for tensor cores; they are exact f32 otherwise
     host, workspace: of the function with the launches, see ``host_module``
@@ -53,6 +55,7 @@ class CompileOptions:
     check: bool = True
     profile: bool = False
     jobs: int = 1
+    executor: str = PROCESSES
     keep_partial: bool = False
     allow_tf32: bool = False
     host: HostSignature = HostSignature.TENSOR

@@ -7,6 +7,7 @@ fewest bytes cross (``search.partition``), and a part that fails is cut again, d
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 
 from prism_mlir.compiler.choices import Choices
@@ -15,6 +16,7 @@ from prism_mlir.compiler.families import discover_family
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.select import Prepare, check_outputs, select
 from prism_mlir.compiler.selection import Selection
+from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.graph.errors import CodegenError, LimitError, Location, PrismError
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
 from prism_mlir.graph.program import Program
@@ -56,15 +58,19 @@ def build_program(
     prepare: Prepare | None,
     progress: Progress,
     records: Records | None = None,
+    pool: TaskPool | None = None,
 ) -> BuiltProgram:
     """Build a program, whole where that works and is not far from the roofline; else also in parts, and take what the model
     finds faster. Each part is taken from the records where it is there, and put there where not.
 
+    pool: where to search, prove and build; one is opened for this, as the options say, where it is not given
+
     Raises :class:`CodegenError` where even single operators cannot be built.
     """
     check_outputs(program, place)
-    builder = _Builder(program, options, place, prepare, progress, records or Records.none())
-    parts = builder.merge(builder.build(0, len(program.nodes)))
+    with nullcontext(pool) if pool is not None else open_pool(options.executor, options.jobs) as used:
+        builder = _Builder(program, options, place, prepare, progress, records or Records.none(), used)
+        parts = builder.merge(builder.build(0, len(program.nodes)))
     bounds = [0]
     for built in parts:
         bounds.append(bounds[-1] + len(built.part.program.nodes))
@@ -81,6 +87,7 @@ class _Builder:
     prepare: Prepare | None
     progress: Progress
     records: Records
+    pool: TaskPool
     tried: dict[tuple[int, int], BuiltPart | CodegenError] = field(default_factory=dict)
 
     def build(self, first: int, last: int) -> tuple[BuiltPart, ...]:
@@ -132,7 +139,7 @@ class _Builder:
             if last - first == len(self.program.nodes):
                 part = replace(part, program=replace(part.program, name=self.program.name))
             try:
-                built = _build(part, self.options, self.place, self.prepare, self.progress, self.records)
+                built = _build(part, self.options, self.place, self.prepare, self.progress, self.records, self.pool)
                 self.tried[first, last] = built
             except CodegenError as error:
                 self.tried[first, last] = error
@@ -181,10 +188,9 @@ def _build(
     prepare: Prepare | None,
     progress: Progress,
     records: Records,
+    pool: TaskPool,
 ) -> BuiltPart:
-    found = discover_family(
-        part.program, options.limits, records, seed=options.seed, progress=progress, jobs=options.jobs
-    )
+    found = discover_family(part.program, options.limits, records, seed=options.seed, progress=progress, pool=pool)
     discovery = found.discovery
     if discovery.interrupted and not (options.keep_partial and discovery.proved):
         raise KeyboardInterrupt

@@ -10,7 +10,7 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import connection, get_context, parent_process
 from typing import Any
 
@@ -22,7 +22,7 @@ RETRIES = 3  # times that a call is made again because a process died, perhaps o
 class Processes(Executor):
     """A pool that is renewed when a process of it dies; calls that were not finished are made again, :data:`RETRIES` times.
 
-    A :class:`ProcessPoolExecutor` ends as a whole when one of its processes is killed.
+    A :class:`ProcessPoolExecutor` ends as a whole when one of its processes is killed. Processes start with the first call.
     """
 
     def __init__(self, jobs: int) -> None:
@@ -30,11 +30,6 @@ class Processes(Executor):
         self._lock = threading.Lock()
         self._pool: ProcessPoolExecutor | None = None
         self._closed = False
-        try:
-            self._start()
-        except BaseException:
-            self.abandon()
-            raise
 
     def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
         """Raises :class:`BrokenExecutor`, or its future does, where a process died each time."""
@@ -68,20 +63,14 @@ class Processes(Executor):
         if pool is not None:
             _end(pool)
 
-    def _start(self) -> None:
-        with ctrl_c_later():  # a process that is just starting knows nothing better than a traceback
-            for _ in range(self.jobs):
-                self._submit(os.getpid, (), {})
-
     def _submit(
         self, fn: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[ProcessPoolExecutor, Future[Any]]:
         for _ in range(RETRIES):
             pool = self._current()
             try:
-                return pool, pool.submit(
-                    fn, *args, **kwargs
-                )  # outside of the lock: a pool that breaks holds one of its own
+                # Not under our lock: a pool that breaks holds one of its own while it tells us.
+                return pool, pool.submit(fn, *args, **kwargs)
             except BrokenExecutor:
                 self._drop(pool)
         pool = self._current()
@@ -92,11 +81,8 @@ class Processes(Executor):
             if self._closed:
                 raise RuntimeError("the processes have been ended")
             if self._pool is None:
-                context = get_context(
-                    "forkserver"
-                )  # imports once for all processes, and forks no threads of the caller
-                context.set_forkserver_preload([_PRELOAD])  # which must not import egglog: it hangs after a fork
-                self._pool = ProcessPoolExecutor(self.jobs, mp_context=context, initializer=_begin)
+                with ctrl_c_later():  # a process that is just starting knows nothing better than a traceback
+                    self._pool = _started(self.jobs)
             return self._pool
 
     def _drop(self, pool: ProcessPoolExecutor) -> None:
@@ -106,6 +92,16 @@ class Processes(Executor):
 
 
 _PRELOAD = "prism_mlir.compiler.workers"
+
+
+def _started(jobs: int) -> ProcessPoolExecutor:
+    context = get_context("forkserver")  # imports once for all processes, and forks no threads of the caller
+    context.set_forkserver_preload([_PRELOAD])  # which must not import egglog: it hangs after a fork
+    pool = ProcessPoolExecutor(jobs, mp_context=context, initializer=_begin)
+    with suppress(BrokenExecutor):  # which the first call will notice
+        for _ in range(jobs):
+            pool.submit(os.getpid)
+    return pool
 
 
 def _end(pool: ProcessPoolExecutor) -> None:

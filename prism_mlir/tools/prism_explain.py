@@ -39,6 +39,7 @@ def explain_command(
     max_structures: options.MaxStructures = None,
     max_candidates: options.MaxCandidates = None,
     jobs: options.Jobs = 1,
+    executor: options.Executor = "processes",
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     output: Annotated[Path | None, typer.Option("--json", help="Also write what is printed to this file.")] = None,
 ) -> None:
@@ -50,6 +51,7 @@ def explain_command(
     """
     from prism_mlir.compiler.discover import discover
     from prism_mlir.compiler.explain import why as answer
+    from prism_mlir.compiler.task_pool import open_pool
     from prism_mlir.compiler.workers import Judge
     from prism_mlir.tools.files import write_atomically
     from prism_mlir.tools.problem import read_graphs, read_program
@@ -67,7 +69,8 @@ def explain_command(
     )
     program = read_program(source, function)
     graphs = [(f"@{g.name}", g.graph) for path in why or [] for g in read_graphs(path)]
-    discovery = discover(program, limits, seed=seed, jobs=jobs)
+    with open_pool(executor, jobs) as pool:
+        discovery = discover(program, limits, seed=seed, pool=pool)
     answers = answer(program, graphs, limits, discovery, Judge(program, seed)) if graphs else []
     console = Console(highlight=False, soft_wrap=True)
     _print(console, program.name, discovery, answers)

@@ -1,4 +1,4 @@
-"""Options of the commands that search: limits, and how many processes."""
+"""Options of the commands that search: limits, and which processes on which machines."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Annotated, Any
 
 import typer
 
+from prism_mlir.compiler.executors import SPECS
 from prism_mlir.graph.errors import InputError
 from prism_mlir.search.limits import SearchLimits
 
@@ -36,6 +37,12 @@ MaxStates = Annotated[int | None, _most("partial graphs visited")]
 MaxStructures = Annotated[int | None, _most("graphs with symbolic mappings")]
 MaxCandidates = Annotated[int | None, _most("graphs with concrete mappings")]
 Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes; results are the same for any number.")]
+Executor = Annotated[
+    str,
+    typer.Option(
+        "--executor", help=f"Where what is slow runs: {SPECS}; results are the same for any.", metavar="EXECUTOR"
+    ),
+]
 
 
 def search_limits(pairs: list[str] | None, **most: float | None) -> SearchLimits:

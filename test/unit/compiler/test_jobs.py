@@ -170,7 +170,9 @@ def test_orphans_end_by_themselves(tmp_path: Path) -> None:
     code = """if __name__ == "__main__":
     import time
     from prism_mlir.compiler.task_pool import open_pool
+    from prism_mlir.compiler.tasks import Context
     with open_pool(jobs=2) as pool:
+        pool.submit(Context(0), repr).result()
         while len(pool.opened.executor._pool._processes) < 2:
             time.sleep(0.01)
         print(*pool.opened.executor._pool._processes, flush=True)

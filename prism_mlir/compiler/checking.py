@@ -1,0 +1,104 @@
+"""The check of emitted code: run it on the PTX machine, and compare it with the source program and with f64.
+
+Each input set is a task. The first one decides with which of the machine's engines the others run, so it is run alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import islice
+
+from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
+from prism_mlir.compiler.execute import Emulator
+from prism_mlir.compiler.input_sets import ArgumentType, InputSet, input_set_names, input_sets
+from prism_mlir.compiler.task_pool import TaskPool
+from prism_mlir.compiler.tasks import Context
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.errors import ExecutionError
+from prism_mlir.graph.launch_info import LaunchInfo
+from prism_mlir.graph.program import Program
+from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
+
+Kernel = tuple[str, str]  # PTX file and entry
+
+
+@dataclass(frozen=True)
+class Checker:
+    """What is checked against what; loaded when it is first needed, in each process once.
+
+    source:  text of the source module, and ``function`` of it
+    ptx:     file name -> PTX text, as the launches name them
+    stored:  values that parts of the program leave for others, in the type the source has them in
+    """
+
+    source: str
+    function: str | None
+    program: Program
+    launch: LaunchInfo
+    ptx: Mapping[str, str]
+    seed: int = 0
+    tf32: bool = False
+    stored: tuple[int, ...] = ()
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # without what is loaded
+
+    @cached_property
+    def emulator(self) -> Emulator:
+        return Emulator(self.launch, self.ptx)
+
+    @cached_property
+    def original(self) -> CpuProgram:
+        """The source program on upstream's JIT."""
+        return compile_module(self.source, self.function)
+
+    @property
+    def types(self) -> tuple[ArgumentType, ...]:
+        return tuple(ArgumentType(a.shape, DType(a.element)) for a in self.original.arguments)
+
+    def inputs(self, number: int) -> InputSet:
+        return next(islice(input_sets(self.program, self.seed, self.types), number, None))
+
+
+@dataclass(frozen=True, slots=True)
+class CheckedSet:
+    """Accuracy of each output on one input set. names: of all sets; long: kernels that passed all checks, and are long."""
+
+    results: tuple[Accuracy, ...]
+    names: tuple[str, ...]
+    long: frozenset[Kernel]
+
+
+def check(checker: Checker, pool: TaskPool, progress: Callable[[str], None] = lambda _: None) -> tuple[Accuracy, ...]:
+    """Accuracy on all input sets, in their order, whatever the pool.
+
+    Raises :class:`ExecutionError` where a check fails or a result is not accurate enough.
+    """
+    context = Context(checker)
+    progress("checking on random inputs")
+    (first,) = pool.ordered(context, _check_set, [(0, frozenset())])
+    results = list(first.results)
+    others = pool.ordered(context, _check_set, [(k, first.long) for k in range(1, len(first.names))])
+    for name in first.names[1:]:
+        progress(f"checking on {name} inputs")
+        results += next(others).results
+    wrong = [r for r in results if not r.ok]
+    if wrong:
+        raise ExecutionError(f"emitted code is not accurate on {wrong[0].input_set} inputs: {wrong[0].reason}")
+    return tuple(results)
+
+
+def _check_set(checker: Checker, number: int, long: frozenset[Kernel]) -> CheckedSet:
+    checker.emulator.long = set(long)
+    inputs = checker.inputs(number)
+    got = checker.emulator(inputs.arguments)
+    theirs = checker.original(*inputs.arguments)
+    wanted = references(checker.program, inputs.arguments, checker.stored, tf32=checker.tf32)
+    length = reduction_length(checker.program)
+    results = tuple(
+        compare(inputs.name, out.name, out.dtype, g, t, w, length, as_source=not checker.tf32)
+        for out, g, t, w in zip(checker.program.results, got, theirs, wanted, strict=True)
+    )
+    return CheckedSet(results, input_set_names(checker.program, checker.types), frozenset(checker.emulator.long))
