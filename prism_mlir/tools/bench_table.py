@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from io import StringIO
 from math import exp, log
 from pathlib import Path
 from typing import Any
@@ -57,9 +58,7 @@ def read_result(path: Path) -> dict[str, Any]:
     if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("rows"), list):
         raise InputError("the file holds no results of a measurement", place, "name what run.py or prism bench wrote")
     try:
-        for state in STATES:
-            lines_of(data, state)
-        _about(data)
+        print_result(Console(file=StringIO()), data)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"the results are damaged ({type(error).__name__}: {error})", place, "measure again") from None
     return data
@@ -80,6 +79,8 @@ def _cells(results: Sequence[Mapping[str, Any]], state: str) -> dict[str, Cell]:
         peer = str(result["peer"])
         if result["status"] != "ok":
             continue
+        if not all(float(result[s]["median_us"]) > 0 for s in STATES):
+            raise ValueError("a time of 0 us")
         if peer not in best or result["cold"]["median_us"] < best[peer]["cold"]["median_us"]:
             best[peer] = result
     return {
