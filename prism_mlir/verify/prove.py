@@ -16,7 +16,6 @@ from prism_mlir.graph.errors import InputError, PrismError
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.verify.axioms import DEFAULT, axiom_hash
-from prism_mlir.verify.egglog_backend import ProofGraph, Sizes
 from prism_mlir.verify.encode import encode_graph, encode_program
 from prism_mlir.verify.expr import Expr, TileType, types_of
 from prism_mlir.verify.fit import Fit, Fitter
@@ -165,6 +164,9 @@ def _saturate(
     rules: Sequence[Rule],
     limits: ProofLimits,
 ) -> _Outcome:
+    # A quarter of a second, which those do not need who find everything on record.
+    from prism_mlir.verify.egglog_backend import ProofGraph, Sizes
+
     started = monotonic()
     graph = ProofGraph(rules, Sizes(numbers.count, tuple(i.shape for i in numbers.program.inputs)))
     graph.load(wanted, offered)
