@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 JIT_LEVEL = 4
 """How much the driver optimises PTX when it loads it; its own default. Upstream says 2 where a ``gpu.object`` is silent."""
 
-_Buffer = tuple[Role, int]
+HostBuffer = tuple[Role, int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +53,7 @@ def check_host(source: UpstreamModule, options: CompileOptions) -> None:
     from mlir import ir
 
     function, name = choose_function(source, options.function)
-    kind = _function_type(function)
+    kind = function_type(function)
     for tensor in (*kind.inputs, *kind.results):
         if isinstance(tensor, ir.RankedTensorType) and tensor.encoding is not None:
             raise UnsupportedError(f"{tensor} in a signature", source.locate(function), "remove the encoding")
@@ -85,24 +85,24 @@ def host_module(
     function, name = choose_function(source, options.function)
     module = source.module
     taken = {symbol_name(op) for op in module.regions[0].blocks[0] if "sym_name" in op.operation.attributes}
-    symbols = {ptx: _fresh(f"{ptx.removesuffix('.ptx')}_binary", taken) for ptx in binaries}
-    kind = _function_type(function)
+    symbols = {ptx: fresh_symbol(f"{ptx.removesuffix('.ptx')}_binary", taken) for ptx in binaries}
+    kind = function_type(function)
     types = {
-        **{(Role.INPUT, k): _memref(t) for k, t in enumerate(kind.inputs)},
-        **{(Role.OUTPUT, k): _memref(t) for k, t in enumerate(kind.results)},
+        **{(Role.INPUT, k): memref_of(t) for k, t in enumerate(kind.inputs)},
+        **{(Role.OUTPUT, k): memref_of(t) for k, t in enumerate(kind.results)},
         **{(Role.WORKSPACE, k): f"memref<{size}xi8>" for k, size in enumerate(launch.workspace)},
     }
-    writer = _HostFunction(types, options.host, options.workspace)
+    writer = HostFunction(types, options.host, options.workspace)
     text = "\n".join(
         [
             "module attributes {gpu.container_module} {",
-            *(_binary(symbols[ptx], binary) for ptx, binary in binaries.items()),
+            *(gpu_binary(symbols[ptx], binary) for ptx, binary in binaries.items()),
             *writer.text(launch.kernels, symbols),
             "}",
         ]
     )
     made = ir.Module.parse(text, module.context)
-    _put_in_place(function, name, [op.operation for op in made.body])
+    put_in_place(function, name, [op.operation for op in made.body])
     module.attributes["gpu.container_module"] = ir.UnitAttr.get(module.context)
     try:
         module.verify()
@@ -113,18 +113,19 @@ def host_module(
 
 
 @dataclass
-class _HostFunction:
+class HostFunction:
     """Writes the function: buffers, pointers, launches, results, on one stream."""
 
-    types: Mapping[_Buffer, str]
+    types: Mapping[HostBuffer, str]
     signature: HostSignature
     workspace: WorkspacePlace
     lines: list[str] = field(default_factory=list)
     constants: list[str] = field(default_factory=list)
     tokens: int = 0
+    name: str = "@host"
 
     def text(self, kernels: Sequence[KernelLaunch], symbols: Mapping[str, str]) -> list[str]:
-        """Lines of a ``func.func @host``. symbols: PTX file -> ``gpu.binary``."""
+        """Lines of a ``func.func``. symbols: PTX file -> ``gpu.binary``."""
         tensors = self.signature is HostSignature.TENSOR
         used = list(dict.fromkeys((a.role, a.index) for k in kernels for a in k.arguments))
         owned = [b for b in used if not self._is_argument(b)]
@@ -139,70 +140,89 @@ class _HostFunction:
         for buffer in results:
             self._copy_out(buffer)
         for buffer in owned:
-            self._chain(f"gpu.dealloc async [{{token}}] {_device(buffer)} : {self.types[buffer]}")
+            self._chain(f"gpu.dealloc async [{{token}}] {device_name(buffer)} : {self.types[buffer]}")
         self.lines.append(f"gpu.wait [%stream{self.tokens - 1}]")
-        return [self._head(), *self.constants, *self.lines, *self._return(results), "}"]
+        return [self._head(), *self.prologue(), *self.constants, *self.lines, *self._return(results), "}"]
 
     def _head(self) -> str:
         """Name and types: arguments, then results and workspace where the caller gives them."""
         formals, results = [], []
         for buffer, kind in self.types.items():
             if self._is_argument(buffer):
-                formals.append(f"{_device(buffer)}: {kind}")
+                formals.append(f"{device_name(buffer)}: {kind}")
             elif buffer[0] is Role.INPUT:
-                formals.append(f"{_value(buffer)}: {_tensor(kind)}")
+                formals.append(f"{value_name(buffer)}: {tensor_of(kind)}")
             elif buffer[0] is Role.OUTPUT:
-                results.append(_tensor(kind))
-        return f"func.func @host({', '.join(formals)}) -> ({', '.join(results)}) {{"
+                results.append(tensor_of(kind))
+        return f"func.func {self.name}({', '.join(formals)}) -> ({', '.join(results)}) {{"
 
-    def _return(self, results: Sequence[_Buffer]) -> list[str]:
+    # What dynamic sizes change
+
+    def prologue(self) -> list[str]:
+        """Lines before all others."""
+        return []
+
+    def dims(self, buffer: HostBuffer) -> str:
+        """What an allocation of a buffer is given for each ``?`` of its type."""
+        return ""
+
+    def grid(self, kernel: KernelLaunch) -> list[str]:
+        """Blocks along x, y and z, as ``index`` values."""
+        return [self.constant(n, "index") for n in kernel.grid]
+
+    def scalars(self, kernel: KernelLaunch) -> list[str]:
+        """What a kernel is given after its buffers, with types."""
+        return []
+
+    def _return(self, results: Sequence[HostBuffer]) -> list[str]:
         lines = []
         for buffer in results:
             kind = self.types[buffer]
-            types = f"{kind} to {_tensor(kind)}"
-            lines.append(f"{_value(buffer)} = bufferization.to_tensor {_host(buffer)} restrict writable : {types}")
-        values, types = ", ".join(map(_value, results)), ", ".join(_tensor(self.types[b]) for b in results)
+            types = f"{kind} to {tensor_of(kind)}"
+            lines.append(f"{value_name(buffer)} = bufferization.to_tensor {_host(buffer)} restrict writable : {types}")
+        values, types = ", ".join(map(value_name, results)), ", ".join(tensor_of(self.types[b]) for b in results)
         return [*lines, f"func.return {values} : {types}" if results else "func.return"]
 
-    def _is_argument(self, buffer: _Buffer) -> bool:
+    def _is_argument(self, buffer: HostBuffer) -> bool:
         """Whether the caller gives the device memory."""
         if buffer[0] is Role.WORKSPACE:
             return self.workspace is WorkspacePlace.ARGUMENT
         return self.signature is HostSignature.MEMREF
 
-    def _allocate(self, buffer: _Buffer) -> None:
+    def _allocate(self, buffer: HostBuffer) -> None:
         """Device memory; that of an argument holds what the argument holds."""
-        kind, device, host = self.types[buffer], _device(buffer), _host(buffer)
-        self._chain(f"gpu.alloc async [{{token}}] () : {kind}", device)
+        kind, device, host = self.types[buffer], device_name(buffer), _host(buffer)
+        self._chain(f"gpu.alloc async [{{token}}] ({self.dims(buffer)}) : {kind}", device)
         if buffer[0] is Role.INPUT:
-            types = f"{_tensor(kind)} to {kind}"
-            self.lines.append(f"{host} = bufferization.to_buffer {_value(buffer)} read_only : {types}")
+            types = f"{tensor_of(kind)} to {kind}"
+            self.lines.append(f"{host} = bufferization.to_buffer {value_name(buffer)} read_only : {types}")
             self._chain(f"gpu.memcpy async [{{token}}] {device}, {host} : {kind}, {kind}")
 
-    def _pointer(self, buffer: _Buffer) -> None:
-        device = _device(buffer)
+    def _pointer(self, buffer: HostBuffer) -> None:
+        device = device_name(buffer)
         self.lines.append(
             f"{device}_index = memref.extract_aligned_pointer_as_index {device} : {self.types[buffer]} -> index"
         )
         self.lines.append(f"{device}_pointer = arith.index_cast {device}_index : index to i64")
 
     def _launch(self, kernel: KernelLaunch, symbol: str) -> None:
-        grid, block = ([self._constant(n, "index") for n in sizes] for sizes in (kernel.grid, kernel.block))
-        shared = self._constant(kernel.shared_bytes, "i32")
-        given = ", ".join(f"{_device((a.role, a.index))}_pointer : i64" for a in kernel.arguments)
+        grid, block = self.grid(kernel), [self.constant(n, "index") for n in kernel.block]
+        shared = self.constant(kernel.shared_bytes, "i32")
+        pointers = [f"{device_name((a.role, a.index))}_pointer : i64" for a in kernel.arguments]
+        given = ", ".join([*pointers, *self.scalars(kernel)])
         self._chain(
             f"gpu.launch_func async [{{token}}] @{string_literal(symbol)}::@{string_literal(kernel.entry)} "
             f"blocks in ({', '.join(grid)}) threads in ({', '.join(block)}) "
             f"dynamic_shared_memory_size {shared} args({given})"
         )
 
-    def _copy_out(self, buffer: _Buffer) -> None:
+    def _copy_out(self, buffer: HostBuffer) -> None:
         """New memory of the host with what a kernel wrote."""
-        kind, device, host = self.types[buffer], _device(buffer), _host(buffer)
-        self.lines.append(f"{host} = memref.alloc() : {kind}")
+        kind, device, host = self.types[buffer], device_name(buffer), _host(buffer)
+        self.lines.append(f"{host} = memref.alloc({self.dims(buffer)}) : {kind}")
         self._chain(f"gpu.memcpy async [{{token}}] {host}, {device} : {kind}, {kind}")
 
-    def _constant(self, value: int, kind: str) -> str:
+    def constant(self, value: int, kind: str) -> str:
         name = f"%{'c' if kind == 'index' else 'shared'}{value}"
         line = f"{name} = arith.constant {value} : {kind}"
         if line not in self.constants:
@@ -220,30 +240,30 @@ class _HostFunction:
         self.lines.append(f"{results} = {operation.replace('{token}', before)}")
 
 
-def _value(buffer: _Buffer) -> str:
+def value_name(buffer: HostBuffer) -> str:
     """The name of a buffer's tensor; memory of the host and of the device have names of their own."""
     return f"%{buffer[0].value}{buffer[1]}"
 
 
-def _host(buffer: _Buffer) -> str:
-    return f"{_value(buffer)}_host"
+def _host(buffer: HostBuffer) -> str:
+    return f"{value_name(buffer)}_host"
 
 
-def _function_type(function: Any) -> Any:
+def function_type(function: Any) -> Any:
     from mlir import ir
 
     return ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value)
 
 
-def _device(buffer: _Buffer) -> str:
-    return f"{_value(buffer)}_device"
+def device_name(buffer: HostBuffer) -> str:
+    return f"{value_name(buffer)}_device"
 
 
-def _tensor(memref: str) -> str:
+def tensor_of(memref: str) -> str:
     return memref.replace("memref", "tensor", 1)
 
 
-def _memref(kind: ir.Type) -> str:
+def memref_of(kind: ir.Type) -> str:
     """The buffer of a tensor; any other type as it is, for arguments that no kernel takes."""
     from mlir import ir
 
@@ -252,7 +272,7 @@ def _memref(kind: ir.Type) -> str:
     return str(ir.MemRefType.get(kind.shape, kind.element_type, loc=ir.Location.unknown(kind.context)))
 
 
-def _binary(symbol: str, binary: KernelBinary) -> str:
+def gpu_binary(symbol: str, binary: KernelBinary) -> str:
     """A ``gpu.binary``: the PTX, which any later chip takes and upstream picks by default, then the machine code."""
     major, minor = binary.ptx_version
     target = f'#nvvm.target<chip = "{binary.arch}", features = "+ptx{major}{minor}">'
@@ -265,7 +285,7 @@ def _binary(symbol: str, binary: KernelBinary) -> str:
     return f"gpu.binary @{string_literal(symbol)} [{', '.join(objects)}]"
 
 
-def _fresh(name: str, taken: set[str]) -> str:
+def fresh_symbol(name: str, taken: set[str]) -> str:
     """A symbol that the module does not have; it has it from then on."""
     candidates = (name, *(f"{name}_{k}" for k in range(len(taken) + 1)))
     found = next(c for c in candidates if c not in taken)
@@ -273,7 +293,7 @@ def _fresh(name: str, taken: set[str]) -> str:
     return found
 
 
-def _put_in_place(function: Any, name: str, made: Sequence[Any]) -> None:
+def put_in_place(function: Any, name: str, made: Sequence[Any]) -> None:
     """Replace ``function`` by new operations, the last of which is the function with launches."""
     from mlir import ir
 

@@ -23,7 +23,8 @@ from prism_mlir.runtime.ptx import Module
 
 PIPELINE = (
     "one-shot-bufferize{{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map}},"
-    "func.func(llvm-request-c-wrappers),expand-strided-metadata,gpu-to-llvm{{{options}}},reconcile-unrealized-casts"
+    "func.func(llvm-request-c-wrappers),convert-scf-to-cf,arith-expand,expand-strided-metadata,gpu-to-llvm{{{options}}},"
+    "convert-cf-to-llvm,reconcile-unrealized-casts"
 )
 Array = np.ndarray[Any, Any]
 _POINTER, _I64, _I32 = ctypes.c_void_p, ctypes.c_int64, ctypes.c_int32
@@ -88,13 +89,15 @@ class Device:
     def launch(self, kernel: int, *rest: int) -> None:
         grid, block, (shared, _stream, parameters, _extra, count) = rest[:3], rest[3:6], rest[6:]
         places = ctypes.cast(parameters, ctypes.POINTER(ctypes.c_void_p))
-        values = [ctypes.cast(places[k], ctypes.POINTER(_I64))[0] for k in range(count)]
-        poisoned = {k for k, v in enumerate(values) if v not in self.written}
-        result = self.kernels[kernel - 1].run(
-            grid=grid, block=block, args=[self.memory[v] for v in values], shared_bytes=shared, outputs=poisoned
-        )
+        entry = self.kernels[kernel - 1]
+        pointers = [p.scalar.bits == 64 for p in entry.params]
+        assert count == len(pointers)
+        values = [ctypes.cast(places[k], ctypes.POINTER(_I64 if p else _I32))[0] for k, p in enumerate(pointers)]
+        poisoned = {k for k, v in enumerate(values) if pointers[k] and v not in self.written}
+        given = [self.memory[v] if p else v for v, p in zip(values, pointers, strict=True)]
+        result = entry.run(grid=grid, block=block, args=given, shared_bytes=shared, outputs=poisoned)
         assert not result.unwritten, result.unwritten
-        self.written |= set(values)
+        self.written |= {v for v, p in zip(values, pointers, strict=True) if p}
         self.log.append("launch")
 
 

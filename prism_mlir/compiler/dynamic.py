@@ -1,0 +1,242 @@
+"""From a source file with dynamic sizes to checked code: a kernel for every bucket of sizes, and host code that chooses.
+
+What is proved holds for all sizes, so one search serves all buckets; for each of them schedules are ranked and one is built.
+Neighbours that come out with the same code share it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import pairwise
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from time import perf_counter
+
+from prism_mlir.compiler.buckets import LARGEST, Bucket, Sizes, buckets, exact_sizes
+from prism_mlir.compiler.dynamic_check import SizeCheck, check_variant
+from prism_mlir.compiler.dynamic_host import dynamic_host_module
+from prism_mlir.compiler.dynamic_sizes import SizedFunction, sized_function
+from prism_mlir.compiler.families import discover_family
+from prism_mlir.compiler.host_module import check_host
+from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.parts import BuiltPart, BuiltProgram, build_program, join_launches
+from prism_mlir.compiler.pipeline import kernel_binaries
+from prism_mlir.compiler.select import check_outputs, select
+from prism_mlir.frontend.specialise import DynamicSource, dynamic_source
+from prism_mlir.frontend.upstream import read_module
+from prism_mlir.graph.dispatch import Dispatch, DynamicSize, LaunchVariant
+from prism_mlir.graph.dynamic import DynamicProgram
+from prism_mlir.graph.errors import CodegenError, Location, UnsupportedError
+from prism_mlir.graph.launch_info import LaunchInfo
+from prism_mlir.graph.program import Program
+from prism_mlir.search.partition import crossing, part_of
+from prism_mlir.tune.records.store import Records
+
+Progress = Callable[[str], None]
+Ranges = tuple[tuple[int, int], ...]  # operators of each part
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOptions:
+    """Which sizes get code. largest: of each dynamic size; exact: as ``compiler.buckets.exact_sizes`` reads them."""
+
+    largest: int = LARGEST
+    exact: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Variant:
+    """Code for a bucket. program: at the bucket's largest sizes, for which schedules were ranked."""
+
+    bucket: Bucket
+    program: Program
+    built: BuiltProgram
+    launch: LaunchInfo
+
+
+@dataclass(frozen=True, slots=True)
+class DynamicCompilation:
+    """Everything a compilation did.
+
+    unserved: buckets for which nothing could be built, with the reason; a larger one's code serves their sizes
+    seconds:  wall clock of each step, in order
+    """
+
+    source: str
+    function: SizedFunction
+    options: CompileOptions
+    variants: tuple[Variant, ...]
+    unserved: tuple[tuple[Bucket, str], ...]
+    dispatch: Dispatch
+    host: str
+    checks: tuple[SizeCheck, ...]
+    seconds: tuple[tuple[str, float], ...]
+
+    @property
+    def ptx(self) -> dict[str, str]:
+        """File name -> PTX text."""
+        return {name: text for v in self.variants for name, text in v.built.ptx.items()}
+
+
+def compile_dynamic(
+    source: DynamicSource,
+    options: CompileOptions,
+    sizes: SizeOptions,
+    *,
+    progress: Progress = lambda _: None,
+    records: Records | None = None,
+) -> DynamicCompilation:
+    """Compile a function with ``?`` in its arguments. Nothing is written but records.
+
+    Raises :class:`~prism_mlir.graph.errors.PrismError` as ``compiler.pipeline.compile_file`` does, and for a ``?`` that does not
+    follow from the arguments' sizes, or a program that computes with one.
+    """
+    with TemporaryDirectory() as folder:
+        if records is not None and records.path is not None:
+            return _Compiler(source, options, sizes, progress, records).run()
+        with Records.open(Path(folder)) as own:  # one search for all sizes
+            return _Compiler(source, options, sizes, progress, own).run()
+
+
+def compile_dynamic_file(
+    path: str | Path, options: CompileOptions | None = None, sizes: SizeOptions | None = None
+) -> DynamicCompilation:
+    """As :func:`compile_dynamic`, from a file."""
+    options = options or CompileOptions()
+    return compile_dynamic(dynamic_source(path, options.function), options, sizes or SizeOptions())
+
+
+@dataclass(frozen=True, slots=True)
+class _Compiler:
+    source: DynamicSource
+    options: CompileOptions
+    sizes: SizeOptions
+    progress: Progress
+    records: Records
+
+    def run(self) -> DynamicCompilation:
+        started = perf_counter()
+        written = read_module(self.source.text, self.source.filename, normalise=False)
+        check_host(written, self.options)
+        function = sized_function(self.source)
+        exact = exact_sizes(self.sizes.exact, function.names, self.sizes.largest)
+        wanted = buckets(function.names, self.sizes.largest, exact)
+        check_outputs(function.program.twin, self.source.location)
+        imported = perf_counter()
+        variants, unserved = self._variants(function, wanted)
+        dispatch = Dispatch(
+            tuple(DynamicSize(n, dims) for n, dims in zip(function.names, function.groups, strict=True)),
+            tuple(LaunchVariant(v.bucket.low, v.bucket.high, v.launch) for v in variants),
+        )
+        binaries = {name: b for v in variants for name, b in kernel_binaries(v.built).items()}
+        results = {function.program.twin.result_of(k): view.whole for k, view in enumerate(function.program.outputs())}
+        host = dynamic_host_module(written, dispatch, results, binaries, self.options)
+        emitted = perf_counter()
+        checks = tuple(c for v in variants for c in self._check(function, v)) if self.options.check else ()
+        names = ("import", "search, proof, choice and code", "check")
+        times = (imported - started, emitted - imported, perf_counter() - emitted)
+        return DynamicCompilation(
+            self.source.filename,
+            function,
+            self.options,
+            variants,
+            unserved,
+            dispatch,
+            host,
+            checks,
+            tuple(zip(names, times, strict=True)),
+        )
+
+    def _variants(
+        self, function: SizedFunction, wanted: Sequence[Bucket]
+    ) -> tuple[tuple[Variant, ...], tuple[tuple[Bucket, str], ...]]:
+        """One variant a bucket, neighbours with the same code as one."""
+        ranges = self._ranges(function, wanted[-1])
+        made: list[Variant] = []
+        unserved: list[tuple[Bucket, str]] = []
+        for bucket in wanted:
+            try:
+                made.append(self._variant(function, _extended(bucket, [b for b, _ in unserved]), ranges))
+            except (CodegenError, UnsupportedError) as error:
+                if bucket is wanted[-1]:
+                    raise
+                unserved.append((bucket, error.message))
+        return _shared(made, function.names), tuple(unserved)
+
+    def _ranges(self, function: SizedFunction, bucket: Bucket) -> Ranges:
+        """How the program is cut into parts, at the largest sizes."""
+        place = Location(self.source.filename, 1, 1)
+        built = build_program(function.at(bucket.high), self.options, place, None, self.progress, self.records)
+        ends = [0]
+        for part in built.parts:
+            ends.append(ends[-1] + len(part.part.program.nodes))
+        return tuple(pairwise(ends))
+
+    def _variant(self, function: SizedFunction, bucket: Bucket, ranges: Ranges) -> Variant:
+        self.progress(f"building for {bucket.label(function.names)}")
+        name = f"{function.source.function[:60]}_{'at' if bucket.exact else 'to'}{'_'.join(map(str, bucket.high))}"
+        program = replace(function.at(bucket.high), name=name)
+        if len(program.nodes) != len(function.program.twin.nodes):  # a dim of size 1 made something simpler
+            raise UnsupportedError("at this size the program has other operators")
+        parts = tuple(self._part(function, bucket, program, *each, len(ranges) == 1) for each in ranges)
+        cuts = tuple(crossing(program, end) for _, end in ranges[:-1])
+        return Variant(bucket, program, BuiltProgram(parts, cuts), join_launches(program, parts))
+
+    def _part(
+        self, function: SizedFunction, bucket: Bucket, program: Program, first: int, last: int, whole: bool
+    ) -> BuiltPart:
+        part, options = part_of(program, first, last), self.options
+        if whole:
+            part = replace(part, program=replace(part.program, name=program.name))
+        dynamic: DynamicProgram | None = None
+        if not bucket.exact:
+            dynamic = replace(function.program, twin=part_of(function.program.twin, first, last).program)
+        discovery = discover_family(
+            part.program, options.limits, self.records, seed=options.seed, progress=self.progress
+        ).discovery
+        if discovery.interrupted:
+            raise KeyboardInterrupt
+        selection = select(part.program, discovery.proved, options, progress=self.progress, dynamic=dynamic)
+        return BuiltPart(part, discovery, selection)
+
+    def _check(self, function: SizedFunction, variant: Variant) -> list[SizeCheck]:
+        stored = {v for cut in variant.built.cuts for v in cut.values}
+        return check_variant(
+            function, variant.bucket, variant.launch, variant.built.ptx, stored, self.options, self.progress
+        )
+
+
+def _extended(bucket: Bucket, unserved: Sequence[Bucket]) -> Bucket:
+    """The bucket with those just below it for which there is no code."""
+    for other in reversed(unserved):
+        joined = other.joined(bucket)
+        bucket = joined or bucket
+    return bucket
+
+
+def _shared(variants: Sequence[Variant], names: Sequence[str]) -> tuple[Variant, ...]:
+    """Neighbours with the same code and launches joined: the larger one's code serves both."""
+    found = list(variants)
+    texts = {v.program.name: _anonymous(v, names) for v in found}
+    k = 0
+    while k < len(found):
+        for other in found[k + 1 :]:
+            joined = found[k].bucket.joined(other.bucket)
+            same = texts[found[k].program.name] == texts[other.program.name]
+            if joined is not None and same and not found[k].bucket.exact and not other.bucket.exact:
+                found[found.index(other)] = replace(other, bucket=joined)
+                del found[k]
+                break
+        else:
+            k += 1
+    return tuple(found)
+
+
+def _anonymous(variant: Variant, names: Sequence[str]) -> str:
+    """Code and launches, without the names that tell variants apart."""
+    text = repr((list(variant.built.ptx.values()), variant.launch.to_dynamic_dict(names)))
+    return text.replace(variant.program.name, "")
+
+
+__all__ = ["DynamicCompilation", "SizeOptions", "Sizes", "Variant", "compile_dynamic", "compile_dynamic_file"]

@@ -1,0 +1,124 @@
+"""The check of code for dynamic sizes: each variant at several sizes, with buffers of exactly those sizes.
+
+The PTX machine watches everything it watches for static code (``compiler.execute``); results are compared with the source at that
+size on upstream's JIT, and with f64.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+from itertools import islice
+from math import prod
+
+from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
+from prism_mlir.compiler.buckets import Bucket, Sizes
+from prism_mlir.compiler.dynamic_sizes import SizedFunction
+from prism_mlir.compiler.execute import Emulator
+from prism_mlir.compiler.input_sets import ArgumentType, input_sets
+from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.errors import ExecutionError
+from prism_mlir.graph.launch_info import LaunchInfo
+from prism_mlir.graph.ops import Kind
+from prism_mlir.graph.program import Program
+from prism_mlir.runtime.cpu_jit import compile_module
+
+WORK = 3e8
+"""Scalar operations above which a size is not run: the PTX machine would take minutes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SizeCheck:
+    """One variant at some sizes. accuracy: ``None`` where it was not run, because it is too much for the PTX machine."""
+
+    bucket: Bucket
+    sizes: Sizes
+    accuracy: tuple[Accuracy, ...] | None
+
+
+def check_variant(
+    function: SizedFunction,
+    bucket: Bucket,
+    launch: LaunchInfo,
+    ptx: Mapping[str, str],
+    stored: Collection[int],
+    options: CompileOptions,
+    progress: Callable[[str], None],
+) -> list[SizeCheck]:
+    """Run a variant at the largest sizes of its bucket, one less, the smallest, and 1, which its code serves as well; where
+    those are too large, also at the largest that is not. On all input sets once, and on random inputs at each size.
+
+    Raises :class:`ExecutionError` where a check fails or a result is not accurate enough.
+    """
+    found: list[SizeCheck] = []
+    for sizes in _sizes(function, bucket):
+        program = function.at(sizes)
+        if work(program) > WORK:
+            found.append(SizeCheck(bucket, sizes, None))
+            continue
+        every = not any(c.accuracy for c in found)
+        label = Bucket(sizes, sizes).label(function.names)
+        progress(f"checking code for {bucket.label(function.names)} at {label}")
+        emulator = Emulator(launch.at(sizes), ptx)
+        try:
+            results = _results(function, sizes, program, emulator, stored, options, every)
+        except ExecutionError as error:
+            raise ExecutionError(f"at {label}: {error.message}") from None
+        found.append(SizeCheck(bucket, sizes, results))
+    return found
+
+
+def work(program: Program) -> float:
+    """Scalar operations of a program, one for each element and each multiply-add."""
+    total = 0.0
+    for k, node in enumerate(program.nodes):
+        depth = program.shapes[node.operands[0]][-1] if node.op.kind is Kind.MATMUL else 1
+        operands = max((prod(program.shapes[v]) for v in node.operands), default=0)
+        total += max(depth * prod(program.shapes[len(program.inputs) + k]), operands)
+    return total
+
+
+def _sizes(function: SizedFunction, bucket: Bucket) -> list[Sizes]:
+    """Sizes to check, largest first."""
+    if bucket.exact:
+        return [bucket.high]
+    less = tuple(max(n - 1, 1) for n in bucket.high)
+    ones = tuple(1 for _ in bucket.high)
+    found = [bucket.high, less, bucket.low, ones]
+    if work(function.at(bucket.low)) > WORK:
+        found.insert(3, _affordable(function, bucket.low))
+    return list(dict.fromkeys(found))
+
+
+def _affordable(function: SizedFunction, sizes: Sizes) -> Sizes:
+    """Smaller sizes, odd ones, that are not too much."""
+    while work(function.at(sizes)) > WORK and max(sizes) > 3:
+        sizes = tuple(max(n // 2 - (n // 2 + 1) % 2, 3) for n in sizes)
+    return sizes
+
+
+def _results(
+    function: SizedFunction,
+    sizes: Sizes,
+    program: Program,
+    emulator: Emulator,
+    stored: Collection[int],
+    options: CompileOptions,
+    every: bool,
+) -> tuple[Accuracy, ...]:
+    source = compile_module(function.module(sizes).text, function.source.function)
+    types = tuple(ArgumentType(a.shape, DType(a.element)) for a in source.arguments)
+    results: list[Accuracy] = []
+    for inputs in islice(input_sets(program, options.seed, types), None if every else 1):
+        got, theirs = emulator(inputs.arguments), source(*inputs.arguments)
+        wanted = references(program, inputs.arguments, stored, tf32=options.allow_tf32)
+        length = reduction_length(program)
+        results += [
+            compare(inputs.name, out.name, out.dtype, g, t, w, length, as_source=not options.allow_tf32)
+            for out, g, t, w in zip(program.results, got, theirs, wanted, strict=True)
+        ]
+    wrong = [r for r in results if not r.ok]
+    if wrong:
+        raise ExecutionError(f"emitted code is not accurate on {wrong[0].input_set} inputs: {wrong[0].reason}")
+    return tuple(results)
