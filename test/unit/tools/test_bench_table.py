@@ -140,7 +140,8 @@ BROKEN = {**FIRST, "results": [{**measured("prism", 1.0, 1.0), "cold": {"median_
         ("nonsense", "the file is not JSON"),
         ("[1]", "holds no results of a measurement"),
         (json.dumps({"format": 2, "rows": []}), "holds no results of a measurement"),
-        (json.dumps({"format": 1, "rows": [{}]}), "the results are damaged (KeyError: 'workload')"),
+        (json.dumps(results({"name": "a"})), "the results are damaged (KeyError: 'results')"),
+        (json.dumps({"format": 1, "rows": []}), "the results are damaged (KeyError: 'device')"),
         (
             json.dumps(results(BROKEN)),
             "the results are damaged (ValueError: could not convert string to float: 'fast')",
