@@ -14,6 +14,7 @@ from prism_mlir.tune.records.overview import Group, Kept, Overview
 from prism_mlir.tune.records.schema import SCHEMA_VERSION
 from prism_mlir.tune.records.store import Measurement
 
+_ROOM = 60  # letters of a program in the list
 _SHORT = 12  # letters of a key that tell it from others
 
 
@@ -24,6 +25,7 @@ def list_data(path: Path, seen: Overview | None) -> dict[str, Any]:
         "schema": SCHEMA_VERSION,
         "bytes": file_bytes(path),
         "families": [] if seen is None else [_family_line(seen, family) for family in seen.families],
+        "alone": [] if seen is None else [_row_data(choice.row) for choice in seen.alone],
         "objects": 0 if seen is None else len(seen.objects),
         "runs": [] if seen is None else sorted({step.parent for step in seen.steps}),
         "damaged": [] if seen is None else seen.damage.reasons(),
@@ -93,20 +95,20 @@ def print_list(path: Path, seen: Overview | None) -> None:
     for family in seen.families:
         about = family.row.about
         tuned = "\n".join(_tuned_text(choice) for choice in family.parts)
-        told = [str(about.get("program", "")), str(about.get("graphs", "")), tuned, _best_text(family)]
+        told = [_program_text(about), str(about.get("graphs", "")), tuned, _best_text(family)]
         cells = [family.row.key[:_SHORT], *told, str(seen.bytes_of(family)), family.row.written[:16]]
         table.add_row(*(Text(_plain(cell)) for cell in cells))
     if seen.families:
         console.print(table)
     runs = len({step.parent for step in seen.steps})
-    counts = ", ".join(
-        (
-            amount(len(seen.families), "family", "families"),
-            amount(len(seen.objects), "object"),
-            amount(runs, "unfinished run"),
-        )
-    )
-    console.print(Text(_plain(f"{path}: {counts}, {file_bytes(path)} bytes")))
+    counts = [
+        amount(len(seen.families), "family", "families"),
+        amount(len(seen.alone), "choice of no family", "choices of no family") if seen.alone else "",
+        amount(len(seen.objects), "object"),
+        amount(runs, "unfinished run") if runs else "",
+        f"{file_bytes(path)} bytes",
+    ]
+    console.print(Text(_plain(f"{path}: {', '.join(filter(None, counts))}")))
     if seen.damage:
         places = amount(len(seen.damage.reasons()), "damaged place")
         console.print(f"{places} left out; see prism cache verify")
@@ -134,13 +136,18 @@ def print_family(seen: Overview, family: Group) -> None:
 
 def _about_lines(row: Kept) -> list[str]:
     about = {name: value for name, value in row.about.items() if name != "objects"}
-    lines = [f"  {name}: {_pairs(value) if isinstance(value, dict) else value}" for name, value in about.items()]
+    lines = [f"  {name}: {_text(value)}" for name, value in about.items() if value not in ({}, [], "")]
     return [*lines, f"  written {row.written} by prism {row.version}"]
 
 
 def _tuned_text(choice: Group) -> str:
-    known = (_pairs(v) if isinstance(v, dict) else str(v) for v in _tuned(choice).values() if v is not None)
-    return " ".join(known) or choice.row.key[:_SHORT]
+    return " ".join(_text(v) for v in _tuned(choice).values() if v is not None) or choice.row.key[:_SHORT]
+
+
+def _program_text(about: Mapping[str, Any]) -> str:
+    """The name of a program, and its operators as far as there is room."""
+    text = ": ".join(_text(about[name]) for name in ("program", "operators") if about.get(name))
+    return text if len(text) <= _ROOM else text[: _ROOM - 4] + " ..."
 
 
 def _best_text(group: Group) -> str:
@@ -153,7 +160,17 @@ def _measurement_text(found: Measurement) -> str:
 
 
 def _pairs(values: Mapping[str, Any]) -> str:
-    return ", ".join(f"{name} {value}" for name, value in values.items())
+    return ", ".join(f"{name} {_text(value)}" for name, value in values.items())
+
+
+def _text(value: Any) -> str:
+    """JSON for people: ``m 16, n 1024``; shapes are ``16x1024``."""
+    if isinstance(value, dict):
+        return _pairs(value)
+    if isinstance(value, list):
+        shape = bool(value) and all(isinstance(v, int) for v in value)
+        return "x".join(map(str, value)) if shape else ", ".join(map(_text, value))
+    return str(value)
 
 
 def _plain(text: str) -> str:

@@ -72,13 +72,19 @@ class Group:
 
 @dataclass(frozen=True)
 class Overview:
-    """Everything that is sound; ``loose`` refers to what is not there, by table."""
+    """Everything that is sound. ``alone`` are choices of no family; ``loose`` rows belong to what is not there."""
 
     families: tuple[Group, ...]
+    alone: tuple[Group, ...]
     objects: Mapping[str, Kept]
     steps: tuple[Kept, ...]
     loose: tuple[Kept, ...]
     damage: Damage
+
+    @property
+    def groups(self) -> tuple[Group, ...]:
+        """What goes or stays as a whole."""
+        return self.families + self.alone
 
     def bytes_of(self, group: Group) -> int:
         """Bytes of a group with the objects that it refers to."""
@@ -87,7 +93,7 @@ class Overview:
     @cached_property
     def missing_objects(self) -> tuple[tuple[Kept, str], ...]:
         """Rows with the digests that they name and that are not there."""
-        rows = [row for family in self.families for row in family.rows]
+        rows = [row for group in self.groups for row in group.rows]
         return tuple((row, digest) for row in rows for digest in sorted(row.objects - set(self.objects)))
 
 
@@ -97,14 +103,16 @@ def overview(connection: sqlite3.Connection) -> Overview:
     kept = {table: _kept(connection, table, damage) for table in (FAMILIES, CHOICES, MEASUREMENTS, OBJECTS, STEPS)}
     loose: list[Kept] = []
     measured = _by_parent(kept[MEASUREMENTS], kept[CHOICES], loose)
-    chosen = _by_parent(kept[CHOICES], kept[FAMILIES], loose)
-    # What was measured of a choice without a family refers to nothing either.
+    chosen = _by_parent([c for c in kept[CHOICES] if c.parent], kept[FAMILIES], loose)
+    # What was measured of a choice that belongs to what is not there refers to nothing either.
     loose += [m for row in loose if row.table is CHOICES for m in measured[row.key]]
-    families = tuple(
-        Group(family, tuple(Group(c, tuple(Group(m) for m in measured[c.key])) for c in chosen[family.key]))
-        for family in kept[FAMILIES]
-    )
-    return Overview(families, {row.key: row for row in kept[OBJECTS]}, tuple(kept[STEPS]), tuple(loose), damage)
+
+    def choice(row: Kept) -> Group:
+        return Group(row, tuple(Group(m) for m in measured[row.key]))
+
+    families = tuple(Group(family, tuple(map(choice, chosen[family.key]))) for family in kept[FAMILIES])
+    alone = tuple(choice(row) for row in kept[CHOICES] if not row.parent)
+    return Overview(families, alone, {row.key: row for row in kept[OBJECTS]}, tuple(kept[STEPS]), tuple(loose), damage)
 
 
 def _kept(connection: sqlite3.Connection, table: Table, damage: Damage) -> list[Kept]:

@@ -12,7 +12,7 @@ from datetime import datetime
 from prism_mlir import __version__
 from prism_mlir.tune.records.database import RecordsError, transaction
 from prism_mlir.tune.records.overview import Group, Kept, Overview, overview
-from prism_mlir.tune.records.schema import TABLES, Table, stamp
+from prism_mlir.tune.records.schema import CHOICES, TABLES, Table, stamp
 
 Numbered = tuple[Table, int]
 
@@ -86,25 +86,25 @@ def _foreign(seen: Overview) -> set[Numbered]:
             for part in group.parts:
                 yield from under(part)
 
-    rows = [row for family in seen.families for row in under(family)]
+    rows = [row for group in seen.groups for row in under(group)]
     rows += [row for row in (*seen.objects.values(), *seen.steps) if row.version != __version__]
     return _numbers(rows)
 
 
 def _older(seen: Overview, cutoff: str) -> set[Numbered]:
-    """Old choices, old families without others, old runs, and old objects that nothing refers to which stays."""
+    """Old choices, old families without others, old runs, and old objects that nothing that stays refers to."""
     rows: list[Kept] = []
     needed: set[str] = set()
-    for family in seen.families:
-        if family.newest < cutoff:
-            rows += family.rows
+    for group in seen.groups:
+        if group.newest < cutoff:
+            rows += group.rows
             continue
-        needed |= family.row.objects
-        for choice in family.parts:
-            if choice.newest < cutoff:
-                rows += choice.rows
+        needed |= group.row.objects
+        for part in group.parts:
+            if part.row.table is CHOICES and part.newest < cutoff:
+                rows += part.rows
             else:
-                needed |= choice.objects
+                needed |= part.objects
     for steps in _runs(seen):
         if max(step.written for step in steps) < cutoff:
             rows += steps
@@ -120,10 +120,10 @@ def _runs(seen: Overview) -> list[list[Kept]]:
 
 
 def _shrink(connection: sqlite3.Connection, seen: Overview, largest: int, gone: Counter[str]) -> None:
-    """Drop families, runs, and objects that no family refers to, the oldest first, until the pages in use are few enough."""
-    users = Counter(digest for family in seen.families for digest in family.objects)
+    """Drop families, runs, and objects that nothing refers to, the oldest first, until the pages in use are few enough."""
+    users = Counter(digest for group in seen.groups for digest in group.objects)
     units: list[tuple[str, list[Kept], frozenset[str]]] = [
-        (family.newest, list(family.rows), family.objects) for family in seen.families
+        (group.newest, list(group.rows), group.objects) for group in seen.groups
     ]
     units += [(max(s.written for s in steps), steps, frozenset()) for steps in _runs(seen)]
     units += [(row.written, [row], frozenset()) for digest, row in seen.objects.items() if not users[digest]]

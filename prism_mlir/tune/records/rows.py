@@ -52,26 +52,14 @@ def matching(connection: sqlite3.Connection, table: Table, asked: Mapping[str, s
         yield {**dict(zip(table.names, values, strict=True)), **asked}
 
 
-def put(connection: sqlite3.Connection, table: Table, row: Row, *, keep: bool) -> bool:
-    """Write a row; whether it was. Raises sqlite3.Error.
-
-    With ``keep`` a row of this key stays if it is sound and of this version of prism, so that of several writers the first one
-    counts, and what cannot be used is written anew.
-    """
+def put(connection: sqlite3.Connection, table: Table, row: Row) -> None:
+    """Write a row in the place of the one of its key, if there is one. Raises sqlite3.Error."""
     with transaction(connection):
-        return put_within(connection, table, row, keep=keep)
+        insert(connection, table, row)
 
 
-def put_within(connection: sqlite3.Connection, table: Table, row: Row, *, keep: bool) -> bool:
+def insert(connection: sqlite3.Connection, table: Table, row: Row) -> None:
     """:func:`put` as a part of a transaction."""
-    if keep:
-        try:
-            old = find(connection, table, [str(row[name]) for name in table.key])
-        except DamagedRow:
-            old = None
-        if old is not None and (old["version"] == __version__ or row["version"] != __version__):
-            return False
     marks = ", ".join("?" * len(table.names))
     statement = f"INSERT OR REPLACE INTO {table.name} ({', '.join(table.names)}) VALUES ({marks})"
     connection.execute(statement, [row[name] for name in table.names])
-    return True

@@ -78,9 +78,9 @@ class Measurement:
 class Records:
     """Tuning records of one database file; or of none: then nothing is found and nothing is kept.
 
-    What is added is on the disk when the call returns, unless ``warn`` was told otherwise. Of several writers of one family,
-    choice or object the first one counts; a row that is damaged, or of another version of prism, is written anew. Threads may
-    share one; a forked process opens the file again for itself, and a file that was deleted is created anew.
+    What is added is on the disk when the call returns, unless ``warn`` was told otherwise. What is added under a key that is
+    there replaces it, whole: those who add have found nothing, or nothing they could use. Threads may share one; a forked
+    process opens the file again for itself, and a file that was deleted is created anew.
     """
 
     def __init__(self, connection: sqlite3.Connection | None, path: Path | None, warn: Warn, patience: float) -> None:
@@ -143,7 +143,11 @@ class Records:
         return self._payload(FAMILIES, key)
 
     def add_family(self, key: str, payload: str, about: Mapping[str, Any]) -> None:
-        """Keep a family. ``about`` is for people: ``program`` (one line), ``graphs`` (how many), ``objects`` (their digests)."""
+        """Keep a family.
+
+        ``about`` is for people: ``program`` (its name), ``operators``, ``graphs`` (how many). ``objects``, a list of digests, is
+        for ``prism cache`` as well: an object that a row names stays as long as the row.
+        """
         self._add(FAMILIES, {"key": key, "payload": payload, "about": _json(about)})
 
     # -- choices: a family, with sizes, dtype, target and options -> candidates
@@ -153,7 +157,10 @@ class Records:
         return self._payload(CHOICES, key)
 
     def add_choice(self, key: str, family: str, payload: str, about: Mapping[str, Any]) -> None:
-        """Keep a choice. ``about`` is for people: ``sizes``, ``dtype``, ``target``, ``options``, ``objects`` (their digests)."""
+        """Keep a choice; ``family`` may be empty: it belongs to none then.
+
+        ``about`` is for people: ``sizes``, ``dtype``, ``target``, ``options``, ``objects`` (their digests).
+        """
         self._add(CHOICES, {"key": key, "family": family, "payload": payload, "about": _json(about)})
 
     # -- measurements of candidates
@@ -195,8 +202,7 @@ class Records:
     def add_object(self, content: bytes, kind: str) -> str:
         """Keep content (PTX, a cubin); its SHA-256 in hex, under which it is found."""
         digest = content_digest(content)
-        # Written anew each time, since its age counts from its last use.
-        self._add(OBJECTS, {"digest": digest, "kind": kind, "content": bytes(content)}, keep=False)
+        self._add(OBJECTS, {"digest": digest, "kind": kind, "content": bytes(content)})
         return digest
 
     # -- finished steps of a run that may be killed
@@ -210,8 +216,8 @@ class Records:
         return {str(row["name"]): str(row["payload"]) for row in self._rows(STEPS, {"run": run})}
 
     def add_step(self, run: str, name: str, payload: str) -> None:
-        """Keep a finished step; a step of the same name is replaced."""
-        self._add(STEPS, {"run": run, "name": name, "payload": payload}, keep=False)
+        """Keep a finished step."""
+        self._add(STEPS, {"run": run, "name": name, "payload": payload})
 
     def drop_steps(self, run: str) -> None:
         """Forget the steps of a run."""
@@ -238,8 +244,8 @@ class Records:
             self._report_damage(table, "/".join(asked.values()))
         return sound
 
-    def _add(self, table: Table, values: Mapping[str, Value], *, keep: bool = True) -> None:
-        self._attempt(lambda connection: put(connection, table, sealed(table, values), keep=keep), False, writes=True)
+    def _add(self, table: Table, values: Mapping[str, Value]) -> None:
+        self._attempt(lambda connection: put(connection, table, sealed(table, values)), None, writes=True)
 
     def _attempt(self, action: Callable[[sqlite3.Connection], _T], otherwise: _T, *, writes: bool) -> _T:
         """Do it, or say why not and go on."""

@@ -17,7 +17,7 @@ from typing import Any
 from prism_mlir import __version__
 from prism_mlir.graph.errors import InputError, Location
 from prism_mlir.tune.records.database import transaction
-from prism_mlir.tune.records.rows import is_sound, put_within
+from prism_mlir.tune.records.rows import DamagedRow, find, insert, is_sound
 from prism_mlir.tune.records.scan import Damage, sound_rows
 from prism_mlir.tune.records.schema import BYTES, NUMBER, NUMBER_OR_NONE, TABLES, Row, Table, Value
 
@@ -127,9 +127,22 @@ def _from_json(value: Any, kind: str, column: str, place: Location) -> Value:
 
 
 def import_rows(connection: sqlite3.Connection, rows: Iterable[tuple[Table, Row]]) -> Counter[str]:
-    """Add rows, all of them or none; how many are new, by table. Rows that are there and sound stay. Raises sqlite3.Error."""
+    """Add rows, all of them or none; how many are new, by table. Raises sqlite3.Error.
+
+    A row that is there stays if it is sound, and is of this version of prism or the new one is not.
+    """
     new: Counter[str] = Counter()
     with transaction(connection):
         for table, row in rows:
-            new[table.name] += put_within(connection, table, row, keep=True)
+            if not _stays(connection, table, row):
+                insert(connection, table, row)
+                new[table.name] += 1
     return new
+
+
+def _stays(connection: sqlite3.Connection, table: Table, row: Row) -> bool:
+    try:
+        old = find(connection, table, [str(row[name]) for name in table.key])
+    except DamagedRow:
+        return False
+    return old is not None and (old["version"] == __version__ or row["version"] != __version__)

@@ -157,17 +157,6 @@ def test_a_row_under_another_key_is_not_taken_for_that_one(tmp_path: Path) -> No
     assert "family 'family x' is damaged" in warnings.texts[0]
 
 
-def test_a_row_of_another_version_is_found_and_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("prism_mlir.tune.records.rows.__version__", "0.0.1")
-    with Records.open(tmp_path, Warnings()) as records:
-        records.add_family("f", "old", {})
-    monkeypatch.undo()
-    with Records.open(tmp_path, Warnings()) as records:
-        assert records.family("f") == "old"
-        records.add_family("f", "new", {})
-        assert records.family("f") == "new"
-
-
 @pytest.mark.parametrize(
     "application, version, reason",
     [

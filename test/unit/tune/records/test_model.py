@@ -45,12 +45,12 @@ class Store(RuleBasedStateMachine):
     @rule(key=KEYS, payload=PAYLOADS)
     def add_family(self, key: str, payload: str) -> None:
         self.one().add_family(key, payload, {"program": key})
-        self.families.setdefault(key, payload)
+        self.families[key] = payload
 
     @rule(key=KEYS, family=KEYS, payload=PAYLOADS)
     def add_choice(self, key: str, family: str, payload: str) -> None:
         self.one().add_choice(key, family, payload, {})
-        self.choices.setdefault(key, payload)
+        self.choices[key] = payload
 
     @rule(choice=KEYS, candidate=KEYS, us=TIMES, spread=st.none() | TIMES)
     def add_measurement(self, choice: str, candidate: str, us: float, spread: float | None) -> None:

@@ -167,6 +167,18 @@ def test_what_is_of_no_use_is_found_and_goes(records: Records) -> None:
     assert records.family("good") == "x"
 
 
+def test_a_choice_of_no_family_is_of_use_and_grows_old(records: Records) -> None:
+    digest = records.add_object(b"content", "ptx")
+    records.add_choice("check", "", "x", {"objects": [digest]})
+    assert not +pruned(records, Prune()).rows
+    on_day(1)
+    records.add_choice("later check", "", "x", {})
+    records.add_measurement("later check", "x", "gpu", 1.0, None, {})
+    assert pruned(records, Prune(before=START + timedelta(hours=1))).rows == {"choices": 1, "objects": 1}
+    assert records.choice("later check") == "x"
+    assert pruned(records, Prune(largest=0)).rows == {"choices": 1, "measurements": 1}
+
+
 def test_an_object_that_is_named_and_missing_is_found(records: Records) -> None:
     digest = records.add_object(b"content", "ptx")
     records.add_family("f", "x", {})

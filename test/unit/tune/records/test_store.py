@@ -56,11 +56,11 @@ def test_a_key_finds_its_own_row_only(records: Records) -> None:
         assert records.step(other, "a") is None
 
 
-def test_of_two_writers_of_a_family_or_choice_the_first_one_counts(records: Records) -> None:
+def test_what_is_added_again_replaces_what_is_there(records: Records) -> None:
     for payload in ("first", "second"):
         records.add_family("f", payload, {})
         records.add_choice("c", "f", payload, {})
-    assert (records.family("f"), records.choice("c")) == ("first", "first")
+    assert (records.family("f"), records.choice("c")) == ("second", "second")
 
 
 def test_measurements_are_appended_in_order(records: Records) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
+import sqlite3
 import struct
 from collections.abc import Callable
 from contextlib import closing
@@ -48,7 +49,7 @@ def test_what_is_exported_and_imported_is_the_same(tmp_path: Path) -> None:
     with Records.open(tmp_path / "b", Warnings()) as records:
         assert read_what_is_there(records) == EVERYTHING
         assert [m.environment for m in records.measurements("choice 0")] == [{"gpu": "A100"}] * 8
-    assert sum(imported(lines, other).values()) == 0
+    assert imported(lines, other) == {}
 
 
 def test_an_import_adds_and_replaces_nothing(tmp_path: Path) -> None:
@@ -64,6 +65,29 @@ def test_an_import_adds_and_replaces_nothing(tmp_path: Path) -> None:
         assert (records.family("both"), records.family("theirs")) == ("ours", "theirs")
         assert len(records.measurements("c")) == 2
     assert new == {"families": 1, "measurements": 1}
+
+
+def test_an_import_replaces_what_is_damaged_or_of_an_older_version_than_ours(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with Records.open(tmp_path / "a", Warnings()) as records:
+        records.add_family("f", "new", {})
+        records.add_family("g", "new", {})
+    lines = exported(tmp_path / "a" / "records.sqlite")
+    monkeypatch.setattr("prism_mlir.tune.records.rows.__version__", "0.0.1")
+    with Records.open(tmp_path / "b", Warnings()) as records:
+        records.add_family("f", "old", {})
+        older = exported(tmp_path / "b" / "records.sqlite")
+        monkeypatch.undo()
+        records.add_family("g", "damaged", {})
+    path = tmp_path / "b" / "records.sqlite"
+    with closing(sqlite3.connect(path)) as other:
+        other.execute("UPDATE families SET payload = 'forged' WHERE key = 'g'")
+        other.commit()
+    assert imported(lines, path) == {"families": 2}
+    assert imported(older, path) == {}
+    with Records.open(tmp_path / "b", Warnings()) as records:
+        assert (records.family("f"), records.family("g")) == ("new", "new")
 
 
 def test_the_lines_are_as_documented(tmp_path: Path) -> None:
