@@ -7,7 +7,7 @@ multiply, so there are few of each.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise, product
 
@@ -18,6 +18,14 @@ LARGEST = 8192
 _STEPS = {1: 2, 2: 16}  # from bucket to bucket, by the number of dynamic sizes; more have one bucket each
 _FIRST = {1: 1, 2: 16}
 Sizes = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class SizeOptions:
+    """Which sizes get code. largest: of each dynamic size; exact: as ``exact_sizes`` reads them."""
+
+    largest: int = LARGEST
+    exact: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, order=True)
@@ -71,13 +79,6 @@ def _bounds(largest: int, first: int, step: int) -> list[int]:
     return [*found, largest]
 
 
-def largest_size(text: int) -> int:
-    """Check a largest size. Raises :class:`InputError`."""
-    if not 1 <= text <= 2**24:
-        raise InputError(f"a largest size of {text}", None, "give one from 1 to 16777216")
-    return text
-
-
 def exact_sizes(texts: Sequence[str], names: Sequence[str], largest: int) -> tuple[Sizes, ...]:
     """Read ``1,8,100`` where one size is dynamic, or ``x[0]=1,8`` for each of several: all their combinations.
 
@@ -119,8 +120,3 @@ def _numbers(text: str, largest: int) -> list[int]:
         if not 1 <= number <= largest:
             raise InputError(f"size {number} is outside of 1 to {largest}", None, "raise the largest (--max-size)")
     return [int(w) for w in words]
-
-
-def by_name(sizes: Sequence[int], names: Sequence[str]) -> Mapping[str, int]:
-    """Sizes for a report."""
-    return dict(zip(names, sizes, strict=True))

@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from prism_mlir.compiler.buckets import LARGEST, Bucket, Sizes, buckets, exact_sizes
+from prism_mlir.compiler.buckets import Bucket, SizeOptions, buckets, exact_sizes
 from prism_mlir.compiler.dynamic_check import SizeCheck, check_variant
 from prism_mlir.compiler.dynamic_host import dynamic_host_module
 from prism_mlir.compiler.dynamic_sizes import SizedFunction, sized_function
@@ -35,14 +35,6 @@ from prism_mlir.tune.records.store import Records
 
 Progress = Callable[[str], None]
 Ranges = tuple[tuple[int, int], ...]  # operators of each part
-
-
-@dataclass(frozen=True, slots=True)
-class SizeOptions:
-    """Which sizes get code. largest: of each dynamic size; exact: as ``compiler.buckets.exact_sizes`` reads them."""
-
-    largest: int = LARGEST
-    exact: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -237,6 +229,3 @@ def _anonymous(variant: Variant, names: Sequence[str]) -> str:
     """Code and launches, without the names that tell variants apart."""
     text = repr((list(variant.built.ptx.values()), variant.launch.to_dynamic_dict(names)))
     return text.replace(variant.program.name, "")
-
-
-__all__ = ["DynamicCompilation", "SizeOptions", "Sizes", "Variant", "compile_dynamic", "compile_dynamic_file"]

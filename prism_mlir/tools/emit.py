@@ -33,10 +33,10 @@ def render(done: Compilation) -> dict[str, str]:
     """File name -> content. The same compilation gives the same bytes, timings in ``report.json`` aside."""
     return {
         **done.built.ptx,
-        "launch.json": _json(done.launch.to_dict()),
+        "launch.json": json_text(done.launch.to_dict()),
         f"{file_name(done.program.name)}.mlir": final_module(done),
         f"{file_name(done.program.name)}.host.mlir": done.host,
-        "report.json": _json(report(done)),
+        "report.json": json_text(report(done)),
     }
 
 
@@ -168,5 +168,6 @@ def _umask() -> int:
     return mask
 
 
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
+    """JSON as the files show it."""
     return json.dumps(value, indent=2, sort_keys=False) + "\n"

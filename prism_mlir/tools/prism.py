@@ -92,6 +92,11 @@ def compile_command(
         ),
     ] = False,
     profile: Annotated[bool, typer.Option("--profile", help="Let a GPU time the best few schedules.")] = False,
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option(help="Sizes of a `?` that get static code, as in 1,8,100 or x[0]=1,8 where there are several."),
+    ] = None,
+    max_size: Annotated[int, typer.Option(min=1, max=2**24, help="The largest size of a `?` that code serves.")] = 8192,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Compile a function to checked GPU code.
@@ -101,8 +106,10 @@ def compile_command(
     Example: prism compile examples/rms_norm.mlir -o out --limit operators=9
     """
     check_source(source)
+    from prism_mlir.compiler.buckets import SizeOptions
     from prism_mlir.compiler.pipeline import compile_file
     from prism_mlir.tools.emit import render, write_all
+    from prism_mlir.tools.prism_dynamic import compile_sizes, write_sizes
     from prism_mlir.tools.summary import print_summary
     from prism_mlir.tools.terminal import step_status
     from prism_mlir.tune.records.store import Records
@@ -138,6 +145,10 @@ def compile_command(
         step_status(console) as progress,
         Records.open(warn=_warn) as records,
     ):
+        sized = compile_sizes(source, options, SizeOptions(max_size, tuple(sizes or ())), progress, records)
+        if sized is not None:
+            write_sizes(console, sized, output)
+            return
         done = compile_file(source, options, prepare=prepare, progress=progress, records=records)
     files = render(done)
     write_all(output, files)
