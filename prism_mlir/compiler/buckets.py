@@ -118,5 +118,6 @@ def _numbers(text: str, largest: int) -> list[int]:
         raise InputError(f"'{text}' are no sizes", None, "write numbers, as in 1,8,100")
     for number in map(int, words):
         if not 1 <= number <= largest:
-            raise InputError(f"size {number} is outside of 1 to {largest}", None, "raise the largest (--max-size)")
+            hint = "raise the largest (--max-size)" if number > largest else "sizes are positive"
+            raise InputError(f"size {number} is outside of 1 to {largest}", None, hint)
     return [int(w) for w in words]

@@ -41,6 +41,10 @@ Shared = Annotated[int | None, typer.Option(metavar="BYTES", min=0, help="Dynami
 LaunchFile = Annotated[
     Path | None, typer.Option("--launch", metavar="FILE", help="launch.json of prism compile: entry, sizes, arguments.")
 ]
+Size = Annotated[
+    list[str] | None,
+    typer.Option(metavar="[NAME=]N", help="With --launch of code for dynamic sizes: a size, as in 13 or 'x[0]=13'."),
+]
 MaxSteps = Annotated[int, typer.Option(min=1, help="Instructions before a kernel is taken for an endless loop.")]
 Which = Annotated[
     str | None,
@@ -71,6 +75,7 @@ def run_command(
     arg: Arg = None,
     shared: Shared = None,
     launch: LaunchFile = None,
+    size: Size = None,
     output: Annotated[
         list[str] | None,
         typer.Option(metavar="N[=FILE.npy]", help="Show argument N after the run, and write it to a file."),
@@ -112,7 +117,7 @@ def run_command(
     for file in expected.values():
         load_npy(file)
     with machine_errors():
-        prepared = _prepare(source, entry, grid, block, arg, shared, launch)
+        prepared = _prepare(source, entry, grid, block, arg, shared, launch, size)
         shown = _shown(prepared, [*(i for i, _ in outputs), *expected])
         for i, file in expected.items():
             load_expected(file, _shape(prepared, i))
@@ -139,6 +144,7 @@ def check_command(
     arg: Arg = None,
     shared: Shared = None,
     launch: LaunchFile = None,
+    size: Size = None,
     seeds: Annotated[int, typer.Option(min=1, help="Runs; in each the random arguments have other seeds.")] = 3,
     checks: Which = None,
     max_steps: MaxSteps = STEPS,
@@ -157,7 +163,7 @@ def check_command(
         chosen = parse_checks(checks)
         if not enabled(chosen):
             raise InputError("--checks none leaves nothing to check", None, "name some, or use prism ptx run")
-        prepared = _prepare(source, entry, grid, block, arg, shared, launch)
+        prepared = _prepare(source, entry, grid, block, arg, shared, launch, size)
         runs = range(seeds) if prepared.random else range(1)
         found = find(prepared, runs, chosen, max_steps)
     if as_json:
@@ -176,6 +182,7 @@ def stats_command(
     arg: Arg = None,
     shared: Shared = None,
     launch: LaunchFile = None,
+    size: Size = None,
     max_steps: MaxSteps = STEPS,
     as_json: AsJson = False,
 ) -> None:
@@ -188,7 +195,7 @@ def stats_command(
     from prism_mlir.tools.ptx_report import print_stats, stats_data
 
     with machine_errors():
-        prepared = _prepare(source, entry, grid, block, arg, shared, launch)
+        prepared = _prepare(source, entry, grid, block, arg, shared, launch, size)
         bounds = parse_checks("bounds")
         _, result = prepared.run(0, bounds, engine="reference", max_steps=max_steps, detailed_counters=True)
     if as_json:
@@ -220,10 +227,11 @@ def _prepare(
     arg: list[str] | None,
     shared: int | None,
     launch: Path | None,
+    size: list[str] | None,
 ) -> Launch:
     from prism_mlir.tools.ptx_launch import Options, prepare
 
-    return prepare(Options(source, entry, grid, block, tuple(arg or ()), shared, launch))
+    return prepare(Options(source, entry, grid, block, tuple(arg or ()), shared, launch, tuple(size or ())))
 
 
 def parse_checks(text: str | None) -> Checks:

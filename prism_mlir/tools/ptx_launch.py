@@ -29,6 +29,7 @@ from prism_mlir.tools.ptx_arguments import (
 )
 
 if TYPE_CHECKING:  # what reads it loads libraries that a launch without --launch does not need
+    from prism_mlir.graph.dispatch import Dispatch
     from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
 
 Triple = tuple[int, int, int]
@@ -45,6 +46,7 @@ class Options:
     args: tuple[str, ...] = ()
     shared: int | None = None
     launch: Path | None = None
+    sizes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,7 +121,9 @@ def prepare(options: Options) -> Launch:
     """
     given = [parse_argument(text) for text in options.args]
     module = Module.load(options.source)
-    info = None if options.launch is None else _read(options.launch)
+    if options.sizes and options.launch is None:
+        raise InputError("--size is for code that --launch describes", None, "give --launch launch.json, or remove it")
+    info = None if options.launch is None else _read(options.launch, options)
     described = None if info is None else _described(options, module, info)
     kernel = module.kernel(described.entry) if described else _kernel(module, options)
     grid = _extent(options.grid, "--grid", "blocks", described.grid if described else None)
@@ -128,7 +132,9 @@ def prepare(options: Options) -> Launch:
     shared = options.shared if options.shared is not None else described.shared_bytes if described else 0
     known = _known(described, info, options.launch) if info and described else None
     arguments = _arguments(kernel, given, known)
-    names = tuple(a.name for a in described.arguments) if described else tuple(p.name for p in kernel.params)
+    names = tuple(p.name for p in kernel.params)
+    if described:
+        names = (*(a.name for a in described.arguments), *(s.name for s in described.sizes))
     return Launch(options.source, kernel, grid, block, shared, arguments, names)
 
 
@@ -163,13 +169,36 @@ def _extent(text: str | None, option: str, what: str, default: Triple | None) ->
 # -- launch.json --------------------------------------------------------------------------------------------------
 
 
-def _read(path: Path) -> LaunchInfo:
+def _read(path: Path, options: Options) -> LaunchInfo:
+    from prism_mlir.graph.dispatch import Dispatch, is_dispatch
     from prism_mlir.graph.launch_info import LaunchInfo
 
     try:
-        return LaunchInfo.from_dict(read_json(path))
+        data = read_json(path)
+        if is_dispatch(data):
+            return _at_sizes(Dispatch.from_dict(data), options)
+        if options.sizes:
+            raise InputError("there are no dynamic sizes", None, "remove --size")
+        return LaunchInfo.from_dict(data)
     except InputError as error:
         raise InputError(error.message, error.location or Location(str(path), 1, 1), error.hint) from None
+
+
+def _at_sizes(dispatch: Dispatch, options: Options) -> LaunchInfo:
+    """The launches of the PTX file in question, at the sizes given. Code for a range of sizes also runs at smaller ones."""
+    from prism_mlir.compiler.buckets import one_size
+
+    own = [v for v in dispatch.variants if any(k.ptx == options.source.name for k in v.launch.kernels)]
+    if not own:
+        files = ", ".join(dict.fromkeys(k.ptx for v in dispatch.variants for k in v.launch.kernels))
+        raise InputError(f"the file does not describe {options.source.name}", None, f"it describes {files}")
+    (variant, *_) = own
+    sizes = variant.high if variant.exact and not options.sizes else one_size(options.sizes, dispatch.names)
+    for name, size, largest in zip(dispatch.names, sizes, variant.high, strict=True):
+        if size > largest or (variant.exact and size != largest):
+            serves = f"{largest} alone" if variant.exact else f"1 to {largest}"
+            raise InputError(f"{options.source.name} does not serve {name} = {size}", None, f"it serves {serves}")
+    return variant.launch.at(sizes)
 
 
 def _described(options: Options, module: Module, info: LaunchInfo) -> KernelLaunch:
@@ -191,13 +220,13 @@ def _described(options: Options, module: Module, info: LaunchInfo) -> KernelLaun
     return here[0]
 
 
-def _known(described: KernelLaunch, info: LaunchInfo, path: Path | None) -> tuple[ArrayArgument, ...]:
+def _known(described: KernelLaunch, info: LaunchInfo, path: Path | None) -> tuple[ArrayArgument | ScalarArgument, ...]:
     """The arguments of a described kernel: inputs, and what earlier kernels leave, are random; what it makes is undefined."""
     from prism_mlir.graph.launch_info import Role
 
     before = info.kernels[: info.kernels.index(described)]
     earlier = {(a.role, a.index) for k in before for a in k.arguments}
-    known: list[ArrayArgument] = []
+    known: list[ArrayArgument | ScalarArgument] = []
     for position, a in enumerate(described.arguments):
         made = a.role is not Role.INPUT and (a.role, a.index) not in earlier
         fill = Fill("empty") if made else Fill("random", str(position))
@@ -205,14 +234,17 @@ def _known(described: KernelLaunch, info: LaunchInfo, path: Path | None) -> tupl
         shape = a.shape if elements == prod(a.shape) else (elements,)
         text = f"{a.dtype}[{','.join(map(str, a.shape))}] of {path}"
         known.append(ArrayArgument(str(a.dtype), shape, fill, text))
-    return tuple(known)
+    sizes = (ScalarArgument("i32", s.value.to_bytes(4, "little"), f"{s.name} of {path}") for s in described.sizes)
+    return (*known, *sizes)
 
 
 # -- arguments ----------------------------------------------------------------------------------------------------
 
 
 def _arguments(
-    kernel: KernelHandle, given: Sequence[tuple[int | None, Argument]], known: Sequence[ArrayArgument] | None
+    kernel: KernelHandle,
+    given: Sequence[tuple[int | None, Argument]],
+    known: Sequence[ArrayArgument | ScalarArgument] | None,
 ) -> tuple[ArrayArgument | ScalarArgument, ...]:
     """One argument a parameter: those given, in order or by index, and for the rest those known."""
     params = kernel.params
@@ -263,8 +295,12 @@ def _pointer(param: Param) -> bool:
     return not param.is_array and param.scalar.bits == 64 and param.scalar.kind in "bus"
 
 
-def _fitting(i: int, param: Param, argument: Argument, known: ArrayArgument | None) -> ArrayArgument | ScalarArgument:
+def _fitting(
+    i: int, param: Param, argument: Argument, known: ArrayArgument | ScalarArgument | None
+) -> ArrayArgument | ScalarArgument:
     """The argument as the parameter, and the launch description if there is one, need it."""
+    if isinstance(known, ScalarArgument):
+        raise InputError(f"argument {i} '{argument.text}' is a dynamic size", None, "give it with --size")
     if isinstance(argument, Refill):
         if known is None:
             raise InputError(
