@@ -10,9 +10,8 @@ import json
 from collections.abc import Callable, Collection, Mapping
 
 from prism_mlir.compiler.accuracy import Accuracy
-from prism_mlir.compiler.families import hash_of
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.compiler.source_digest import CODE_AREAS, CODE_LIBRARIES, source_digest
+from prism_mlir.compiler.source_digest import CODE_AREAS, CODE_LIBRARIES, hash_of, source_digest
 from prism_mlir.frontend.upstream import UpstreamModule
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.launch_info import LaunchInfo

@@ -15,10 +15,9 @@ from typing import Any
 from prism_mlir.codegen.compile import CompiledKernel, LoweredKernel
 from prism_mlir.codegen.external import PtxasReport, find_tool
 from prism_mlir.codegen.ptx import PtxEntry, PtxResult
-from prism_mlir.compiler.families import hash_of
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.selection import Considered, Selection, Space
-from prism_mlir.compiler.source_digest import CODE_AREAS, CODE_LIBRARIES, source_digest
+from prism_mlir.compiler.source_digest import CODE_AREAS, CODE_LIBRARIES, hash_of, source_digest
 from prism_mlir.graph.code_graph import code_graph
 from prism_mlir.graph.data import graph_from_data, graph_to_data, schedule_from_data, schedule_to_data
 from prism_mlir.graph.errors import CodegenError, PrismError

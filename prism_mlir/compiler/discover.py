@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from time import perf_counter
 
+from prism_mlir.compiler.resume import RecordedWorkers, Steps
 from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.compiler.workers import Judge, Workers
 from prism_mlir.graph.kernel import KernelGraph
@@ -76,12 +77,14 @@ def discover(
     progress: Callable[[str], None] = lambda _: None,
     jobs: int = 1,
     pool: TaskPool | None = None,
+    steps: Steps | None = None,
 ) -> Discovery:
     """Search a program's graphs and give each a verdict. Limits that were reached are recorded in the funnel.
 
     jobs: processes to use. Candidates, their order, counts and verdicts are the same for any number; a script that asks for
           more than one must do so under ``if __name__ == "__main__":``
     pool: where to search and prove instead, which stays open; the results are the same
+    steps: finished steps of an earlier run with the same arguments, which are not done again; those of this one are added
 
     Ctrl-C (``KeyboardInterrupt``) ends the search: what was found so far is returned, in search order, with the funnel stopped
     by ``interrupted``; candidates that were not judged yet are unknown.
@@ -92,14 +95,23 @@ def discover(
     with ExitStack() as stack:
         try:
             used = pool or stack.enter_context(open_pool(jobs=jobs))
-            workers = None if used.here else Workers(used, line.judge)
-            found = search(program, limits or SearchLimits(), line.funnel, line.judge.accept, perf_counter, workers)
+            limits = limits or SearchLimits()
+            workers = _workers(used, line.judge, limits, steps)
+            found = search(program, limits, line.funnel, line.judge.accept, perf_counter, workers)
             line.run(found, workers)
         except KeyboardInterrupt:
             line.interrupt()
             if pool is not None:
                 pool.abandon()
     return line.discovery()
+
+
+def _workers(pool: TaskPool, judge: Judge, limits: SearchLimits, steps: Steps | None) -> Workers | None:
+    """Who searches parts; ``None`` where the whole is searched here, where a part could not be stopped when time is up."""
+    if pool.here and (steps is None or limits.seconds is not None):
+        return None
+    workers = Workers(pool, judge)
+    return workers if steps is None else RecordedWorkers(workers, steps)
 
 
 def _succeeded(future: Future[list[Verdict]]) -> bool:

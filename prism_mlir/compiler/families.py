@@ -6,14 +6,14 @@ family, the limits, the axioms and the code. A program of the family takes the g
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from prism_mlir.compiler.discover import Discovery, discover
-from prism_mlir.compiler.source_digest import PROOF_AREAS, PROOF_LIBRARIES, source_digest
+from prism_mlir.compiler.resume import Steps
+from prism_mlir.compiler.source_digest import PROOF_AREAS, PROOF_LIBRARIES, hash_of, source_digest
 from prism_mlir.compiler.task_pool import TaskPool
 from prism_mlir.graph.data import graph_from_data, graph_to_data
 from prism_mlir.graph.errors import InputError
@@ -47,7 +47,8 @@ def discover_family(
 ) -> FamilyResult:
     """The graphs of a program: from the record of its family, or by a search that is recorded.
 
-    A search that was interrupted, or stopped by the clock, is not recorded: another one might find more.
+    A search that was interrupted, or stopped by the clock, is not recorded as a family: another one might find more. What it
+    did is kept, and the next one goes on from there.
     pool: where to search and prove; in this process where not given
 
     Raises as :func:`~prism_mlir.compiler.discover.discover`.
@@ -60,9 +61,13 @@ def discover_family(
     known = _read(records.family(key), family)
     if known is not None:
         return FamilyResult(key, known)
-    found = discover(family.representative, limits, seed=seed, progress=progress, pool=pool)
-    if not found.interrupted and not found.out_of_time:
+    steps = Steps(records, key)
+    found = discover(family.representative, limits, seed=seed, progress=progress, pool=pool, steps=steps)
+    if found.interrupted or found.out_of_time:
+        steps.flush()
+    else:
         records.add_family(key, json.dumps(_payload(found, family)), about(program, limits))
+        steps.drop()
     return FamilyResult(key, at_program(found, family))
 
 
@@ -78,11 +83,6 @@ def family_key(family: Family, limits: SearchLimits, seed: int) -> str:
             "code": source_digest(PROOF_AREAS, PROOF_LIBRARIES),
         }
     )
-
-
-def hash_of(data: Any) -> str:
-    """The key of JSON-able data."""
-    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def about(program: Program, limits: SearchLimits) -> dict[str, Any]:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from functools import lru_cache
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
+from typing import Any
 
 import prism_mlir
 
@@ -33,6 +35,11 @@ def source_digest(areas: tuple[str, ...], libraries: tuple[str, ...]) -> str:
     for name in libraries:
         digest.update(f"{name} {_version(name)}\0".encode())
     return digest.hexdigest()[:16]
+
+
+def hash_of(data: Any) -> str:
+    """The key of JSON-able data."""
+    return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
 def _version(name: str) -> str:
