@@ -199,7 +199,7 @@ def _build(
         raise CodegenError(nothing_proved(part.program, discovery), place, way_out)
     try:
         choices = Choices(records, found.key, part.program, options)
-        selection = _choose(choices, discovery, prepare, progress)
+        selection = _choose(choices, discovery, prepare, progress, pool)
     except PrismError as error:
         if error.location is None:
             raise type(error)(error.message, place, error.hint) from None
@@ -207,15 +207,20 @@ def _build(
     return BuiltPart(part, discovery, selection)
 
 
-def _choose(choices: Choices, discovery: Discovery, prepare: Prepare | None, progress: Progress) -> Selection:
+def _choose(
+    choices: Choices, discovery: Discovery, prepare: Prepare | None, progress: Progress, pool: TaskPool
+) -> Selection:
     """The choice on record, or a new one, which is recorded. Where a GPU is to decide, it is asked each time."""
-    known = choices.read(discovery.proved) if prepare is None else None
+    by_model = prepare is None and not (choices.options.profile and pool.on_cluster)
+    known = choices.read(discovery.proved) if by_model else None
     if isinstance(known, Selection):
         return known
     if known is not None:
         raise known
     try:
-        selection = select(choices.program, discovery.proved, choices.options, prepare=prepare, progress=progress)
+        selection = select(
+            choices.program, discovery.proved, choices.options, prepare=prepare, progress=progress, pool=pool
+        )
     except CodegenError as error:
         choices.write_failure(error)
         raise

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 
-from prism_mlir.codegen.compile import CompiledKernel, compile_graph
-from prism_mlir.codegen.external import PtxasReport, ptxas_check
-from prism_mlir.compiler.dynamic_shapes import dynamic_shapes
+from prism_mlir.codegen.compile import CompiledKernel
+from prism_mlir.codegen.external import PtxasReport
+from prism_mlir.compiler.building import Builder, Built, Refused, build_each
+from prism_mlir.compiler.cluster_profile import measured_on_cluster
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.selection import Considered, Selection, Space
+from prism_mlir.compiler.task_pool import TaskPool, pool_here
 from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.dynamic import DynamicProgram
 from prism_mlir.graph.errors import CodegenError, Location, UnsupportedError
-from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import ScheduledGraph
@@ -46,11 +47,13 @@ def select(
     prepare: Prepare | None = None,
     progress: Callable[[str], None] = lambda _: None,
     dynamic: DynamicProgram | None = None,
+    pool: TaskPool | None = None,
 ) -> Selection:
     """Rank schedules of proved graphs and build the best.
 
     prepare: makes compiled code run on a GPU and be timed; given, the best few schedules are timed and the fastest is taken
     dynamic: what of the program has a size that is known at launch; schedules are ranked at the program's sizes
+    pool:    where to build several at once, and with ``options.profile``, to time them if it is a cluster; here where not given
 
     Raises :class:`CodegenError` where nothing fits or nothing could be built, with the reasons.
     """
@@ -63,33 +66,32 @@ def select(
     if impossible and not made:
         raise CodegenError(f"none of {len(impossible)} proved graphs can be built: {impossible[0][1]}")
     choice = choose(list(made), target, program, samples=options.samples, seed=options.seed)
-    if prepare is not None:
-        return _measured(program, choice, made, options, prepare, progress)
+    pool = pool or pool_here()
+    if prepare is not None or (options.profile and pool.on_cluster):
+        return _measured(program, choice, made, options, prepare, progress, pool)
     refused: list[tuple[str, str]] = []
-    for ranked in choice.ranked[: options.builds]:
+    best = choice.ranked[: options.builds]
+    outcomes = build_each(pool, Builder(program, target.arch, dynamic), (r.scheduled for r in best))
+    for ranked in best:
         progress(f"building {describe(ranked.scheduled)}")
-        try:
-            kernel, report = build(program, ranked.scheduled, options.target, dynamic)
-        except (ScheduleError, CodegenError, UnsupportedError) as error:
-            refused.append((describe(ranked.scheduled), error.message))
+        outcome = next(outcomes)
+        if isinstance(outcome, Refused):
+            refused.append((describe(ranked.scheduled), outcome.reason))
             continue
+        outcomes.close()
         space, considered = Space.of(choice, len(made)), Considered.of(choice.ranked)
-        return Selection(made[ranked.scheduled.graph], ranked, kernel, space, considered, tuple(refused), report)
+        graph, kernel, report = made[ranked.scheduled.graph], outcome.kernel, outcome.ptxas
+        return Selection(graph, ranked, kernel, space, considered, tuple(refused), report)
     reason = refused[0][1] if refused else "none"
     raise CodegenError(f"none of the best {len(refused)} schedules could be built: {reason}")
 
 
-def build(
-    program: Program, scheduled: ScheduledGraph, target: str, dynamic: DynamicProgram | None = None
-) -> tuple[CompiledKernel, PtxasReport | None]:
-    """PTX for a schedule, and ptxas's report. Raises :class:`CodegenError` where registers spill to memory."""
-    graph, schedule, arch = scheduled.graph, scheduled.schedule, find_target(target).arch
-    shapes = None if dynamic is None else dynamic_shapes(program, graph, dynamic)
-    kernel = compile_graph(program, graph, schedule, arch, dynamic=shapes)
-    report = ptxas_check(kernel.ptx, find_target(target).arch)
-    if report is not None and report.spills:
-        raise CodegenError(f"{report.spills} bytes of registers spill to memory")
-    return kernel, report
+def build(program: Program, scheduled: ScheduledGraph, target: str) -> tuple[CompiledKernel, PtxasReport | None]:
+    """PTX for a schedule, and ptxas's report. Raises :class:`CodegenError` where it cannot be built, or registers spill."""
+    (outcome,) = build_each(pool_here(), Builder(program, find_target(target).arch), [scheduled])
+    if isinstance(outcome, Refused):
+        raise CodegenError(outcome.reason)
+    return outcome.kernel, outcome.ptxas
 
 
 def _measured(
@@ -97,23 +99,40 @@ def _measured(
     choice: Choice,
     made: Mapping[KernelGraph, KernelGraph],
     options: CompileOptions,
-    prepare: Prepare,
+    prepare: Prepare | None,
     progress: Callable[[str], None],
+    pool: TaskPool,
 ) -> Selection:
-    built: dict[ScheduledGraph, tuple[CompiledKernel, PtxasReport | None]] = {}
-    on_gpu = prepare(program)
+    """The fastest of the best few schedules, on this machine's GPU or, without ``prepare``, on one of the pool's workers'."""
+    candidates = [r.scheduled for r in choice.ranked[:PROFILED]]
+    built: dict[ScheduledGraph, Built] = {}
+    outcomes: Iterator[Built | Refused] = build_each(
+        pool, Builder(program, find_target(options.target).arch), candidates
+    )
+    if prepare is not None:
+        on_gpu = prepare(program)
+    else:
+        progress(f"building and timing {len(candidates)} schedules on {pool.opened.name}")
+        known = list(outcomes)
+        on_gpu = measured_on_cluster(
+            pool, program, [o.kernel for o in known if isinstance(o, Built)], options.allow_tf32
+        )
+        outcomes = iter(known)
 
     def measure(scheduled: ScheduledGraph, best_us: float | None) -> Samples:
         progress(f"timing {describe(scheduled)}")
-        built[scheduled] = build(program, scheduled, options.target)
-        return on_gpu(built[scheduled][0], best_us)
+        outcome = next(outcomes)
+        if isinstance(outcome, Refused):
+            raise CodegenError(outcome.reason)
+        built[scheduled] = outcome
+        return on_gpu(outcome.kernel, best_us)
 
-    result = profile([r.scheduled for r in choice.ranked[:PROFILED]], measure)
+    result = profile(candidates, measure)
     best = result.best.scheduled
     ranked = next(r for r in choice.ranked if r.scheduled == best)
     failures = tuple((describe(f.scheduled), f.reason) for f in result.failures)
     space, considered = Space.of(choice, len(made)), Considered.of(choice.ranked)
-    kernel, report = built[best]
+    kernel, report = built[best].kernel, built[best].ptxas
     return Selection(made[best.graph], ranked, kernel, space, considered, failures, report, result)
 
 

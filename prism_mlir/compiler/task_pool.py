@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Generator, Iterable, Iterator
 from concurrent.futures import CancelledError, Future
 from contextlib import contextmanager
 from time import monotonic
@@ -34,6 +34,11 @@ class TaskPool:
     def here(self) -> bool:
         """Whether tasks run in this process, one after the other."""
         return self.opened.here
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether workers may have GPUs of their own."""
+        return self.opened.gpu is not None
 
     def submit(self, context: Context, function: Callable[..., Any], *arguments: Any, gpu: bool = False) -> Future[Any]:
         """``function(context's value, *arguments)``, later.
@@ -72,7 +77,7 @@ class TaskPool:
         arguments: Iterable[tuple[Any, ...]],
         seconds_left: Callable[[], float | None] = lambda: None,
         at_once: int | None = None,
-    ) -> Iterator[Any]:
+    ) -> Generator[Any]:
         """Results of calls, in order, computed ahead: ``at_once`` of them, by default enough that nobody waits.
 
         Raises what calls raise, in order; :class:`TimeoutError` when no seconds are left. Calls of which nobody takes the result

@@ -11,6 +11,7 @@ import typer
 from rich.console import Console
 
 from prism_mlir import __version__
+from prism_mlir.compiler.executors import PROCESSES, check_spec, on_cluster
 from prism_mlir.compiler.options import CompileOptions, HostSignature, WorkspacePlace
 from prism_mlir.graph.errors import InputError, PrismError
 from prism_mlir.tools import (
@@ -70,6 +71,7 @@ def compile_command(
     max_structures: search_options.MaxStructures = None,
     max_candidates: search_options.MaxCandidates = None,
     jobs: search_options.Jobs = 1,
+    executor: search_options.Executor = PROCESSES,
     keep_partial: Annotated[
         bool, typer.Option("--keep-partial", help="After Ctrl-C in the search, go on with what was proved so far.")
     ] = False,
@@ -106,6 +108,7 @@ def compile_command(
     Example: prism compile examples/rms_norm.mlir -o out --limit operators=9
     """
     check_source(source)
+    check_spec(executor)
     from prism_mlir.compiler.buckets import SizeOptions
     from prism_mlir.compiler.pipeline import compile_file
     from prism_mlir.tools.emit import render, write_all
@@ -134,6 +137,7 @@ def compile_command(
         check=check,
         profile=profile,
         jobs=jobs,
+        executor=executor,
         keep_partial=keep_partial,
         allow_tf32=allow_tf32,
         host=host,
@@ -141,7 +145,7 @@ def compile_command(
     )
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
     with (
-        gpu_timer() if profile else nullcontext() as prepare,
+        gpu_timer() if profile and not on_cluster(executor) else nullcontext() as prepare,
         step_status(console) as progress,
         Records.open(warn=_warn) as records,
     ):

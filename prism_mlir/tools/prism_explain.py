@@ -11,6 +11,7 @@ from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
+from prism_mlir.compiler.executors import PROCESSES
 from prism_mlir.tools import search_options as options
 
 if TYPE_CHECKING:
@@ -39,7 +40,7 @@ def explain_command(
     max_structures: options.MaxStructures = None,
     max_candidates: options.MaxCandidates = None,
     jobs: options.Jobs = 1,
-    executor: options.Executor = "processes",
+    executor: options.Executor = PROCESSES,
     seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
     output: Annotated[Path | None, typer.Option("--json", help="Also write what is printed to this file.")] = None,
 ) -> None:

@@ -169,7 +169,7 @@ def test_a_program_that_cannot_be_built_is_not_tried_again(
     records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     path = source(tmp_path)
-    monkeypatch.setattr("prism_mlir.compiler.select.build", refuse)
+    monkeypatch.setattr("prism_mlir.compiler.building.compile_graph", refuse)
     with pytest.raises(PrismError, match="could be built"):
         compile_file(path, OPTIONS, records=records)
     monkeypatch.undo()
