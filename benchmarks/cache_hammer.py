@@ -22,15 +22,18 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from prism_mlir.tune.records.check import problems
 from prism_mlir.tune.records.database import Access, open_database
+from prism_mlir.tune.records.prune import Prune, prune
 from prism_mlir.tune.records.store import Records
 
 PATIENCE = 300.0  # a busy machine is no failure
 Tell = Callable[..., None]  # takes words
+PRUNE_EVERY = 10  # rounds of a worker
 CONTESTED = 20  # keys that all workers write, each its own payload
 
 
@@ -64,6 +67,17 @@ def work(folder: Path, name: str) -> None:
             tell("object", one)
             contest(records, number, name, tell)
             steps(records, one, tell)
+            if number % PRUNE_EVERY == 0:
+                prune_nothing(folder)
+                tell("pruned")
+
+
+def prune_nothing(folder: Path) -> None:
+    """Look through everything and rewrite the whole file, while others write it too. Everything is of use."""
+    with closing(open_database(folder / "records.sqlite", Access.WRITE, PATIENCE)) as connection:
+        dropped = +prune(connection, Prune()).rows
+    if dropped:
+        raise AssertionError(f"dropped {dropped}")
 
 
 def contest(records: Records, number: int, name: str, tell: Tell) -> None:
@@ -159,9 +173,8 @@ def compare(folder: Path, lines: list[str]) -> list[str]:
                 wrong.append(f"nobody wrote what was read: {line}")
             if not _is_there(records, kind, words, dropping):
                 wrong.append(f"acknowledged, but not there: {line}")
-    connection = open_database(folder / "records.sqlite", Access.READ)
-    wrong += problems(connection)
-    connection.close()
+    with closing(open_database(folder / "records.sqlite", Access.READ)) as connection:
+        wrong += problems(connection)
     return wrong
 
 
@@ -183,7 +196,7 @@ def _is_there(records: Records, kind: str, words: list[str], dropping: set[str])
         return name in dropping or records.step(name, words[1]) == text_of(name + words[1])
     if kind == "dropped":
         return records.steps(name) == {}
-    return kind == "dropping"
+    return kind in ("dropping", "pruned")
 
 
 def main() -> int:

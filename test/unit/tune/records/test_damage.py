@@ -97,6 +97,34 @@ def test_an_export_of_a_damaged_file_holds_what_was_written_only(
     assert len(lines) == len(original) or damage
 
 
+@pytest.fixture(scope="module")
+def logged(tmp_path_factory: pytest.TempPathFactory) -> tuple[bytes, bytes]:
+    """A database and its log, in which the steps of a run are."""
+    path = fill(tmp_path_factory.mktemp("logged"))
+    with Records.open(path.parent, Warnings()) as records:
+        for i in range(20):
+            records.add_step("late", f"{i}", f"late {i} " * 50)
+        return path.read_bytes(), Path(f"{path}-wal").read_bytes()
+
+
+@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.integers(0, 10**6), st.integers(0, 255), st.booleans())
+def test_with_a_damaged_log(logged: tuple[bytes, bytes], tmp_path: Path, place: int, change: int, cut: bool) -> None:
+    """SQLite takes a log up to the first transaction that is damaged: what is read is a beginning of what was written."""
+    content, whole_log = logged
+    log = bytearray(whole_log)
+    log[place % len(log)] ^= change
+    with damaged(tmp_path / "d", content) as path:
+        Path(f"{path}-wal").write_bytes(log[: place % len(log)] if cut else log)
+        warnings = Warnings()
+        with Records.open(tmp_path / "d", warnings) as records:
+            found = records.steps("late")
+            assert read_what_is_there(records) == EVERYTHING
+        assert found == {f"{i}": f"late {i} " * 50 for i in range(len(found))}
+        assert warnings.texts == []
+        assert change or cut or len(found) == 20
+
+
 def lines_of(path: Path) -> list[str]:
     damage = Damage()
     with closing(open_database(path, Access.READ)) as connection:
