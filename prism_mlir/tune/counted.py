@@ -16,10 +16,12 @@ from dataclasses import dataclass
 from math import fsum
 
 from prism_mlir.graph.errors import CodegenError
-from prism_mlir.tune.cost import ACTIVE_FOR_FULL_BANDWIDTH, BARRIER_CLOCKS, PIPES, SECTOR_BYTES
 from prism_mlir.tune.occupancy import LANES, resident_blocks
+from prism_mlir.tune.pipes import BARRIER_CLOCKS, PIPES
 from prism_mlir.tune.scalar_work import DIVISION
+from prism_mlir.tune.sized import SECTOR_BYTES
 from prism_mlir.tune.targets import Target
+from prism_mlir.tune.traffic import ACTIVE_FOR_FULL_BANDWIDTH
 
 # Classes of instructions by the pipe that executes them (Nsight Compute, "Pipelines"); all that are not named are integer ones.
 FREE = frozenset({"move", "hint", "ld.param"})

@@ -15,6 +15,7 @@ from prism_mlir.tune.targets import DEFAULT_TARGET, KIB, TARGETS, find_target
 DATASHEET = {
     "sm_80": (312.0, 19.5, 163, 64),
     "sm_80-80gb": (312.0, 19.5, 163, 64),
+    "sm_80-80gb-pcie": (312.0, 19.5, 163, 64),
     "sm_86": (125.0, 31.2, 99, 48),
     "sm_90": (989.4, 66.9, 227, 64),
 }
@@ -30,6 +31,31 @@ def test_rows_multiply_out_to_the_datasheet(name: str) -> None:
     assert target.shared_per_block + target.shared_reserved == target.shared_per_sm
     assert target.threads_per_sm == 32 * warps
     assert target.arch == name.split("-")[0]
+
+
+def test_l2_is_slower_where_more_is_in_use() -> None:
+    """Published for A100: 5.4 TB/s up to 25 MB, 3.0 at 36 MB; half-way between, 4.2."""
+    a100 = find_target("sm_80")
+    sizes = (0, 25_000_000, 30_500_000, 36_000_000, 80_000_000)
+    assert [a100.l2_gbs_at(n) for n in sizes] == [5400, 5400, 4200, 3000, 3000]
+    assert a100.l2_gbs == 5400
+    a10 = find_target("sm_86")
+    assert a10.l2_gbs_at(1) == a10.l2_gbs_at(10**9) == a10.l2_gbs
+
+
+def test_memory_of_the_boards() -> None:
+    """Bandwidths of the datasheets, GB/s."""
+    found = {name: find_target(name).dram_gbs for name in ("sm_80", "sm_80-80gb", "sm_80-80gb-pcie")}
+    assert found == {"sm_80": 1555, "sm_80-80gb": 2039, "sm_80-80gb-pcie": 1935}
+
+
+@pytest.mark.parametrize("name", TARGETS)
+def test_what_is_reached_is_a_part_of_the_peak(name: str) -> None:
+    target = find_target(name)
+    for part in (target.dram_sustained, target.tensor_sustained):
+        assert 0.5 < part < 1
+    assert target.shared_latency < target.l2_latency < target.dram_latency
+    assert 0 < target.graph_launch_us < target.launch_us
 
 
 def test_an_unknown_target_names_the_known_ones() -> None:
