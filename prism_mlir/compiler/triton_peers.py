@@ -1,22 +1,24 @@
-"""The kernels in Triton of ``benchmarks/peers``, as candidates of a bundle: PTX and launch descriptions.
+"""The kernels in Triton of ``benchmarks/peers``, as PTX and launch descriptions, so that who measures them needs no Triton.
 
-They are compiled here, so that the machine that measures them needs no Triton.
+They are compiled in a process of their own, since Triton brings another LLVM than upstream MLIR's Python bindings do, and both in
+one process end it. What runs there imports none of the latter.
 """
 
 from __future__ import annotations
 
 import importlib
 import importlib.util
+import json
+import subprocess
 import sys
 from typing import Any
 
-from prism_mlir.compiler.measured_row import Candidate
 from prism_mlir.compiler.paper_rows import PaperRow, repository
 from prism_mlir.graph.dtypes import DType
-from prism_mlir.graph.errors import MissingToolError
+from prism_mlir.graph.errors import ExecutionError, MissingToolError
 from prism_mlir.graph.program import row_major
 
-INPUTS = {"x": 0, "w": 1, "v": 2, "q": 0, "k": 1}  # buffers of these kernels that are arguments of the program
+INPUTS = {"x": 0, "w": 1, "v": 2}  # buffers of these kernels that are arguments of the program
 ATTENTION_INPUTS = {"q": 0, "k": 1, "v": 2}
 DTYPES = {"float16": DType.F16, "float32": DType.F32}
 
@@ -25,22 +27,34 @@ def triton_installed() -> bool:
     return importlib.util.find_spec("triton") is not None
 
 
-def triton_candidates(row: PaperRow) -> list[Candidate]:
-    """All configurations of the kernels for a row of the figure.
+def triton_kernels(row: PaperRow) -> list[dict[str, Any]]:
+    """All configurations of the kernels for a row of the figure: ``label``, ``launch`` as in ``launch.json``, and ``files``.
 
-    Raises :class:`MissingToolError` without Triton, :class:`InputError` without a checkout.
+    Raises :class:`MissingToolError` without Triton, :class:`InputError` without a checkout, :class:`ExecutionError` where
+    Triton ends its process.
     """
     if not triton_installed():
         raise MissingToolError("triton is not importable", None, "install it, or leave triton out of --peers")
+    repository()
+    command = [sys.executable, "-m", "prism_mlir.compiler.triton_peers", row.file, row.torch]
+    outcome = subprocess.run(command, capture_output=True, text=True, check=False)
+    if outcome.returncode:
+        said = " ".join(outcome.stderr.split())[-300:]
+        raise ExecutionError(f"Triton could not compile the peers of '{row.file}': {said}")
+    return list(json.loads(outcome.stdout.splitlines()[-1]))
+
+
+def compiled_kernels(file: str, workload: str) -> list[dict[str, Any]]:
+    """What :func:`triton_kernels` returns, compiled in this process."""
     folder = str(repository() / "benchmarks")
     if folder not in sys.path:
         sys.path.append(folder)
     table = importlib.import_module("peers.table")
-    inputs = ATTENTION_INPUTS if "attention" in row.torch else INPUTS
-    return [_candidate(label, launches, inputs) for label, launches in table.peers_of(row.file)]
+    inputs = ATTENTION_INPUTS if "attention" in workload else INPUTS
+    return [_candidate(label, launches, inputs) for label, launches in table.peers_of(file)]
 
 
-def _candidate(label: str, launches: Any, inputs: dict[str, int]) -> Candidate:
+def _candidate(label: str, launches: Any, inputs: dict[str, int]) -> dict[str, Any]:
     workspace: dict[str, tuple[int, int]] = {}  # name -> index, bytes
     kernels, files = [], {}
     for k, one in enumerate(launches):
@@ -57,7 +71,7 @@ def _candidate(label: str, launches: Any, inputs: dict[str, int]) -> Candidate:
             }
         )
     launch = {"kernels": kernels, "workspace": [size for _, size in workspace.values()]}
-    return Candidate("triton", label, launch, files, as_source=True)
+    return {"label": label, "launch": launch, "files": files}
 
 
 def _argument(given: Any, inputs: dict[str, int], workspace: dict[str, tuple[int, int]]) -> dict[str, Any]:
@@ -76,3 +90,7 @@ def _argument(given: Any, inputs: dict[str, int], workspace: dict[str, tuple[int
         place = {"role": "workspace", "index": workspace.setdefault(name, (len(workspace), size))[0]}
     layout = {"shape": list(shape), "strides": list(row_major(tuple(shape))), "alignment": 16}
     return {**place, "name": name, "dtype": dtype.value, **layout}
+
+
+if __name__ == "__main__":
+    print(json.dumps(compiled_kernels(*sys.argv[1:])))

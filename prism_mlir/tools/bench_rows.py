@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -70,8 +69,10 @@ def parse_peers(text: str | None) -> tuple[str, ...]:
 
     Raises :class:`InputError` for an unknown name.
     """
+    from prism_mlir.compiler.triton_peers import triton_installed
+
     if text is None:
-        return tuple(p for p in PEERS if p != "triton" or importlib.util.find_spec("triton") is not None)
+        return tuple(p for p in PEERS if p != "triton" or triton_installed())
     names = [word.strip() for word in text.split(",") if word.strip() not in ("", "none")]
     for name in names:
         if name not in PEERS:
@@ -85,11 +86,11 @@ def build_rows(want: Wanted, progress: Callable[[str], None]) -> list[MeasuredRo
 
 
 def _build_row(path: Path, want: Wanted, progress: Callable[[str], None]) -> MeasuredRow:
-    from prism_mlir.compiler.measured_row import measured_row
+    from prism_mlir.compiler.measured_row import Candidate, measured_row
     from prism_mlir.compiler.options import CompileOptions
     from prism_mlir.compiler.paper_rows import row_of
     from prism_mlir.compiler.pipeline import compile_file
-    from prism_mlir.compiler.triton_peers import triton_candidates
+    from prism_mlir.compiler.triton_peers import triton_kernels
 
     options = CompileOptions(target=want.target, jobs=want.jobs, check=want.check)
     done = compile_file(path, options, progress=progress)
@@ -98,4 +99,5 @@ def _build_row(path: Path, want: Wanted, progress: Callable[[str], None]) -> Mea
     if paper is None or "triton" not in want.peers:
         return row
     progress("compiling peers in Triton")
-    return replace(row, candidates=(*row.candidates, *triton_candidates(paper)))
+    peers = [Candidate("triton", as_source=True, **made) for made in triton_kernels(paper)]
+    return replace(row, candidates=(*row.candidates, *peers))
