@@ -109,9 +109,9 @@ def describe(driver: Any, device: Any) -> dict[str, Any]:
     }
 
 
-def clocks(driver: Any, device: Any, ordinal: int = 0) -> dict[str, Any]:
+def clocks(driver: Any, device: Any) -> dict[str, Any]:
     """Clocks in MHz: those of this moment from NVML where it is there, else the highest, which the driver knows."""
-    now = _nvml_clocks(ordinal) if getattr(driver, "__name__", "").startswith("cuda.") else None
+    now = _nvml_clocks(driver, device)
     if now is not None:
         return {"source": "nvml", "sm_mhz": now[0], "memory_mhz": now[1]}
     kilohertz = [attribute(driver, device, name) for name in ("CLOCK_RATE", "MEMORY_CLOCK_RATE")]
@@ -130,18 +130,20 @@ def _driver_version() -> str:
     return version.decode() if isinstance(version, bytes) else str(version)
 
 
-def _nvml_clocks(ordinal: int) -> tuple[int, int] | None:
+def _nvml_clocks(driver: Any, device: Any) -> tuple[int, int] | None:
     nvml = _nvml()
     if nvml is None:
         return None
     library, old = nvml
-    try:
+    try:  # by its place on the bus: NVML counts devices that CUDA has been told not to see
+        place = call(driver, "cuDeviceGetPCIBusId", 32, device)
+        bus = (place.decode() if isinstance(place, bytes) else str(place)).split("\0", 1)[0]
         if old:
-            handle = library.nvmlDeviceGetHandleByIndex(ordinal)
+            handle = library.nvmlDeviceGetHandleByPciBusId(bus.encode())
             kinds = (library.NVML_CLOCK_SM, library.NVML_CLOCK_MEM)
             sm, memory = (library.nvmlDeviceGetClockInfo(handle, kind) for kind in kinds)
         else:
-            handle = library.device_get_handle_by_index_v2(ordinal)
+            handle = library.device_get_handle_by_pci_bus_id_v2(bus)
             kinds = (library.ClockType.CLOCK_SM, library.ClockType.CLOCK_MEM)
             sm, memory = (library.device_get_clock_info(handle, int(kind)) for kind in kinds)
     except Exception:

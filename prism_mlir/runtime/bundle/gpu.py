@@ -35,6 +35,7 @@ again:
 """
 SHORTEST_WAIT_US, LONGEST_WAIT_US = 50.0, 12800.0
 TRIES = 3
+USUAL_KILOHERTZ = 1_500_000  # where the driver does not say
 LEAST_FLUSH = 64 << 20
 STREAM = 0  # the default stream, which is torch's too
 PAUSE_S = 20e-6  # between looking whether a run has ended, once it has taken longer than a short one does
@@ -69,7 +70,7 @@ class Gpu:
             module = load_module(driver, WAIT)
             stack.callback(release, driver, "cuModuleUnload", module)
             self._waiting = call(driver, "cuModuleGetFunction", module, b"prism_wait")
-            self._megahertz = max(1, attribute(driver, self.device, "CLOCK_RATE", 1_500_000) // 1000)
+            self._megahertz = (attribute(driver, self.device, "CLOCK_RATE") or USUAL_KILOHERTZ) // 1000
             self._cleanup = stack.pop_all()
         return self
 

@@ -80,7 +80,7 @@ def measure(
             raise TooSlow(f"a run takes {us:.1f} us, over {settings.slower:g} times the best, {best_us:.1f} us")
         return us
 
-    before = clocks(gpu.driver, gpu.device, gpu.ordinal)
+    before = clocks(gpu.driver, gpu.device)
     late = gpu.late
     first = _checked(gpu, task, expected, deadline, "before timing")
     rotation = iter(range(1 << 62))
@@ -95,7 +95,7 @@ def measure(
         "used": max(first, second),
         "late": gpu.late - late,
         "sets": task.sets,
-        "clocks": {"before": before, "after": clocks(gpu.driver, gpu.device, gpu.ordinal)},
+        "clocks": {"before": before, "after": clocks(gpu.driver, gpu.device)},
     }
 
 
