@@ -208,7 +208,9 @@ def _lower_node(
     if dynamic is not None:
         state.turns = dynamic.turns(placement, schedule.size_of)
     places = [[parameters.bind(builder, t) for t in row] for row in targets]
-    BlockLowering(state, schedule.stages).run(node.mapping, places)
+    mapping, lowering = node.mapping, BlockLowering(state, schedule.stages)
+    idle = dynamic is not None and dynamic.may_be_idle(placement, schedule.size_of)
+    builder.when(state.stores_something() if idle else True, lambda: lowering.run(mapping, places))
     grid, block = _grid(node, schedule), (warps * 32, 1, 1)
     blocks = None if dynamic is None else dynamic.grid(placement, schedule.size_of)
     text = _function(names[0], parameters.formals, builder.text, None if blocks else grid, block)

@@ -84,6 +84,16 @@ class DynamicLengths:
         x, y, z = (*found, Extent(1), Extent(1), Extent(1))[:3]
         return x, y, z
 
+    def may_be_idle(self, placement: Placement, sizes: Mapping[str, int]) -> bool:
+        """Whether there may be blocks past the end of what is stored."""
+        block = self.node.block
+        return any(
+            g in part and extent.dynamic and sizes[g] > 1 and self._blocks(placement, sizes, g) is None
+            for out in block.outputs
+            for part, extent in zip(placement.parts[out], self.of_nodes[out], strict=True)
+            for g in block.grid
+        )
+
     def _blocks(self, placement: Placement, sizes: Mapping[str, int], name: str) -> Extent | None:
         block, mapping = self.node.block, self.node.mapping
         assert mapping is not None

@@ -168,6 +168,16 @@ class KernelState:
         found = self.b.div(self.b.add(left, self.turns.tile - 1), self.turns.tile)
         return self.b.minimum(found, most) if self.turns.grid else found
 
+    def stores_something(self) -> Bool:
+        """Whether some of what the block stores exists: blocks past the end of a dim of dynamic length have nothing to do."""
+        rows = [self._starts_inside(out) for out in dict.fromkeys(self.block.outputs)]
+        return rows[0] if all(row == rows[0] for row in rows) else True
+
+    def _starts_inside(self, node: int) -> Bool:
+        dims = [d for d in range(len(self.placement.tiles[node])) if self.is_dynamic(node, d)]
+        cut = [d for d in dims if self.origin(node, d) != 0]
+        return self.b.all([self.b.less(self.origin(node, d), self.length(node, d)) for d in cut])
+
     def steps(self, tensor: GlobalTensor) -> list[Int]:
         """A tensor's strides."""
         return list(tensor.strides) if tensor.extents is None else [self.number(e) for e in tensor.extents.strides]
