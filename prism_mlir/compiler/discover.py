@@ -9,6 +9,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from time import perf_counter
 
+from prism_mlir.compiler.progress import progress_of
 from prism_mlir.compiler.resume import RecordedWorkers, Steps
 from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.compiler.workers import Judge, Workers
@@ -122,14 +123,14 @@ class _Line:
     """Candidates as they come, and their verdicts, batch by batch. A batch is judged together, so batches are the same always."""
 
     def __init__(self, funnel: Funnel, judge: Judge, progress: Callable[[str], None]) -> None:
-        self.funnel, self.judge, self.progress = funnel, judge, progress
+        self.funnel, self.judge, self.progress = funnel, judge, progress_of(progress)
         self.found: list[KernelGraph] = []
         self.verdicts: list[Verdict] = []
         self.waiting: deque[Future[list[Verdict]]] = deque()
         self.started, self.proof_seconds = perf_counter(), 0.0
 
     def run(self, candidates: Iterator[KernelGraph], workers: Workers | None) -> None:
-        self.progress("searching")
+        self.progress.search()
         batches = self._batches(candidates)
         if workers is None:
             for batch in batches:
@@ -151,6 +152,7 @@ class _Line:
         batch: list[KernelGraph] = []
         for graph in candidates:
             self.found.append(graph)
+            self.progress.found(len(self.found))
             batch.append(graph)
             if len(batch) == BATCH:
                 yield batch

@@ -71,6 +71,15 @@ def discover_family(
     return FamilyResult(key, at_program(found, family))
 
 
+def is_on_record(program: Program, limits: SearchLimits, records: Records, seed: int = 0) -> bool:
+    """Whether the family of a program is on record, so that it needs no search."""
+    try:
+        family = family_of(program, known_functions(DEFAULT))
+    except InputError:
+        return False
+    return records.family(family_key(family, limits, seed)) is not None
+
+
 def family_key(family: Family, limits: SearchLimits, seed: int) -> str:
     """What the graphs of a program depend on, as a hash. A search that went to its end does not depend on the clock."""
     return hash_of(

@@ -42,6 +42,8 @@ class CompileOptions:
     jobs:     processes to search, prove, build and check with; the result is the same for any number
     executor: where they are, see ``executors.open_executor``
     keep_partial: after Ctrl-C in the search, go on with what was proved so far
+    alternatives: also try to cut a program that can be built whole, and to put parts together; otherwise the first way that works
+    time_limit: seconds for everything; the best complete result by then counts (see ``anytime``)
     allow_tf32: products of f32 tensors may round their operands to tf32, for tensor cores; they are exact f32 otherwise
     host, workspace: of the function with the launches, see ``host_module``
     """
@@ -57,6 +59,8 @@ class CompileOptions:
     jobs: int = 1
     executor: str = PROCESSES
     keep_partial: bool = False
+    alternatives: bool = True
+    time_limit: float | None = None
     allow_tf32: bool = False
     host: HostSignature = HostSignature.TENSOR
     workspace: WorkspacePlace = WorkspacePlace.ALLOC

@@ -101,7 +101,8 @@ class _Builder:
                     raise
                 self.progress(f"cutting after operator {first}: {error.message}")
         done = any(p.discovery.interrupted for p in whole)
-        if whole and (done or last - first == 1 or model_us(whole) <= self._good_us(first, last)):
+        enough = done or last - first == 1 or not self.options.alternatives
+        if whole and (enough or model_us(whole) <= self._good_us(first, last)):
             return whole
         found, failure = [whole] if whole else [], None
         for cut in (self._pieces, self._singles):
@@ -109,6 +110,8 @@ class _Builder:
                 found.append(cut(first, last))
             except CodegenError as error:
                 failure = failure or error
+            if found and not self.options.alternatives:
+                break
         if not found:
             assert failure is not None
             raise failure
@@ -116,7 +119,7 @@ class _Builder:
 
     def merge(self, parts: tuple[BuiltPart, ...]) -> tuple[BuiltPart, ...]:
         """Put neighbours together where the model finds one part faster than both."""
-        merged, k = list(parts), 0
+        merged, k = list(parts), 0 if self.options.alternatives else len(parts)
         while k + 1 < len(merged) and not any(p.discovery.interrupted for p in merged):
             first = sum(len(p.part.program.nodes) for p in merged[:k])
             last = first + sum(len(p.part.program.nodes) for p in merged[k : k + 2])

@@ -2,29 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import perf_counter
 
 from prism_mlir.codegen.external import ptxas_cubin
 from prism_mlir.compiler.accuracy import Accuracy
+from prism_mlir.compiler.anytime import Round, Rounds
 from prism_mlir.compiler.checking import Checker, check
 from prism_mlir.compiler.checks import check_key, recorded_check
 from prism_mlir.compiler.copies import with_copies
 from prism_mlir.compiler.discover import Discovery
+from prism_mlir.compiler.families import is_on_record
 from prism_mlir.compiler.host_module import KernelBinary, check_host, host_module
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.compiler.parts import BuiltProgram, build_program, join_launches
+from prism_mlir.compiler.parts import BuiltProgram, build_program, join_launches, model_us
+from prism_mlir.compiler.progress import Progress, Show, progress_of
 from prism_mlir.compiler.select import Prepare
 from prism_mlir.compiler.selection import Selection
-from prism_mlir.compiler.task_pool import open_pool
+from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.frontend.import_linalg import import_module
-from prism_mlir.frontend.upstream import read_file
+from prism_mlir.frontend.upstream import UpstreamModule, read_file
 from prism_mlir.graph.errors import Location
 from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.graph.program import Program
 from prism_mlir.tune.records.store import Records
+from prism_mlir.tune.roofline import roofline
+from prism_mlir.tune.targets import find_target
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +39,7 @@ class Compilation:
     host:    text of the source module with launches in the function's place
     seconds: wall clock of each step, in order
     checked_before: whether the result of the check is on record: the same code was checked against the same source
+    rounds:  what was tried in the time there was, where that was limited
     """
 
     source: str
@@ -46,6 +51,7 @@ class Compilation:
     accuracy: tuple[Accuracy, ...]
     seconds: tuple[tuple[str, float], ...]
     checked_before: bool = False
+    rounds: tuple[Round, ...] = ()
 
     @property
     def discovery(self) -> Discovery:
@@ -63,7 +69,7 @@ def compile_file(
     options: CompileOptions | None = None,
     *,
     prepare: Prepare | None = None,
-    progress: Callable[[str], None] = lambda _: None,
+    progress: Show = lambda _: None,
     records: Records | None = None,
 ) -> Compilation:
     """Compile a function of an ``.mlir`` file. Nothing is written but records.
@@ -75,36 +81,102 @@ def compile_file(
     proved graph that can be built, and for emitted code that fails a check or is less accurate than the source.
     """
     options, records = options or CompileOptions(), records or Records.none()
-    clock = _StepClock()
+    progress, clock = progress_of(progress), _StepClock()
     progress("reading")
     upstream = read_file(path)
     program = with_copies(import_module(upstream, options.function))
     written = read_file(path, normalise=False)
     check_host(written, options)
+    progress.floor(roofline(program, find_target(options.target)).total_us)
     clock.step("import")
     with open_pool(options.executor, options.jobs) as pool:
-        built = build_program(program, options, Location(str(path), 1, 1), prepare, progress, records, pool)
-        launch = join_launches(program, built.parts)
-        host = host_module(written, launch, kernel_binaries(built), options)
-        clock.step("search, proof, choice and code")
-        accuracy: tuple[Accuracy, ...] = ()
-        checked_before = False
-        if options.check:
-            stored = sorted({v for cut in built.cuts for v in cut.values})
-            key = check_key(upstream, launch, built.ptx, options, stored)
-            checker = Checker(
-                upstream.text,
-                options.function,
-                program,
-                launch,
-                built.ptx,
-                options.seed,
-                options.allow_tf32,
-                tuple(stored),
-            )
-            accuracy, checked_before = recorded_check(records, key, lambda: check(checker, pool, progress))
-        clock.step("check")
-    return Compilation(str(path), program, options, built, launch, host, accuracy, clock.steps, checked_before)
+        line = _Line(Location(str(path), 1, 1), upstream, written, program, prepare, progress, records, pool, clock)
+        result, rounds = line.run(options)
+    return Compilation(
+        str(path),
+        program,
+        options,
+        result.built.program,
+        result.built.launch,
+        result.built.host,
+        result.accuracy,
+        clock.steps,
+        result.checked_before,
+        rounds,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Built:
+    """A program that was built, under some options."""
+
+    program: BuiltProgram
+    launch: LaunchInfo
+    host: str
+    options: CompileOptions
+
+    @property
+    def model_us(self) -> float:
+        return model_us(self.program.parts)
+
+    @property
+    def search_seconds(self) -> float:
+        found = (p.discovery for p in self.program.parts if not p.discovery.recorded)
+        return sum(d.search_seconds + d.proof_seconds for d in found)
+
+
+@dataclass(frozen=True, slots=True)
+class _Result:
+    """A program that was built and checked."""
+
+    built: _Built
+    accuracy: tuple[Accuracy, ...]
+    checked_before: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """Builds and checks one program."""
+
+    place: Location
+    upstream: UpstreamModule
+    written: UpstreamModule
+    program: Program
+    prepare: Prepare | None
+    progress: Progress
+    records: Records
+    pool: TaskPool
+    clock: _StepClock
+
+    def run(self, options: CompileOptions) -> tuple[_Result, tuple[Round, ...]]:
+        """In one go, or in rounds where there is a limit of time."""
+        if options.time_limit is None:
+            return self.check(self.build(options)), ()
+        left = max(0.0, options.time_limit - self.clock.total)
+        known = is_on_record(self.program, options.limits, self.records, options.seed)
+        return Rounds(self.build, self.check, self.progress.best).run(options, left, known=known)
+
+    def build(self, options: CompileOptions) -> _Built:
+        """Raises :class:`~prism_mlir.graph.errors.CodegenError` where nothing can be built."""
+        built = build_program(self.program, options, self.place, self.prepare, self.progress, self.records, self.pool)
+        launch = join_launches(self.program, built.parts)
+        host = host_module(self.written, launch, kernel_binaries(built), options)
+        self.clock.step("search, proof, choice and code")
+        return _Built(built, launch, host, options)
+
+    def check(self, built: _Built) -> _Result:
+        """Raises :class:`~prism_mlir.graph.errors.ExecutionError` where a check fails."""
+        options, launch, ptx = built.options, built.launch, built.program.ptx
+        if not options.check:
+            return _Result(built, (), False)
+        stored = tuple(sorted({v for cut in built.program.cuts for v in cut.values}))
+        key = check_key(self.upstream, launch, ptx, options, stored)
+        checker = Checker(
+            self.upstream.text, options.function, self.program, launch, ptx, options.seed, options.allow_tf32, stored
+        )
+        accuracy, before = recorded_check(self.records, key, lambda: check(checker, self.pool, self.progress))
+        self.clock.step("check")
+        return _Result(built, accuracy, before)
 
 
 def kernel_binaries(built: BuiltProgram) -> dict[str, KernelBinary]:
@@ -119,11 +191,23 @@ def kernel_binaries(built: BuiltProgram) -> dict[str, KernelBinary]:
 
 
 class _StepClock:
-    """Wall clock between steps."""
+    """Wall clock between steps; what is done more than once is summed."""
 
     def __init__(self) -> None:
-        self.last, self.steps = perf_counter(), ()  # type: tuple[float, tuple[tuple[str, float], ...]]
+        self._last = perf_counter()
+        self._steps: dict[str, float] = {}
 
     def step(self, name: str) -> None:
+        """What was done since the last step was this one."""
         now = perf_counter()
-        self.steps, self.last = (*self.steps, (name, now - self.last)), now
+        self._steps[name] = self._steps.get(name, 0.0) + now - self._last
+        self._last = now
+
+    @property
+    def steps(self) -> tuple[tuple[str, float], ...]:
+        """Steps in the order in which they first ended, with seconds."""
+        return tuple(self._steps.items())
+
+    @property
+    def total(self) -> float:
+        return sum(self._steps.values())

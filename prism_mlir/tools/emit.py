@@ -7,6 +7,7 @@ import os
 import re
 import shutil
 import tempfile
+from dataclasses import asdict
 from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
 from pathlib import Path
@@ -80,6 +81,7 @@ def report(done: Compilation) -> dict[str, Any]:
         "kernels": len(done.launch.kernels),
         "accuracy": [a.to_dict() for a in done.accuracy],
         "checked before": done.checked_before,
+        "rounds": [asdict(r) for r in done.rounds],
         "target": done.options.target,
         "seed": done.options.seed,
         "limits": {k: getattr(limits, k) for k in limits.__dataclass_fields__},

@@ -100,6 +100,9 @@ def compile_command(
     ] = None,
     max_size: Annotated[int, typer.Option(min=1, max=2**24, help="The largest size of a `?` that code serves.")] = 8192,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("-v", "--verbose", help="Print progress as lines on standard error.")
+    ] = False,
 ) -> None:
     """Compile a function to checked GPU code.
 
@@ -111,6 +114,7 @@ def compile_command(
     check_spec(executor)
     from prism_mlir.compiler.buckets import SizeOptions
     from prism_mlir.compiler.pipeline import compile_file
+    from prism_mlir.compiler.progress import Progress
     from prism_mlir.tools.emit import render, write_all
     from prism_mlir.tools.prism_dynamic import compile_sizes, write_sizes
     from prism_mlir.tools.summary import print_summary
@@ -119,7 +123,6 @@ def compile_command(
 
     limits = search_options.search_limits(
         limit,
-        seconds=time_limit,
         operators=max_operators,
         second_operators=max_second_operators,
         kernels=max_kernels,
@@ -139,6 +142,7 @@ def compile_command(
         jobs=jobs,
         executor=executor,
         keep_partial=keep_partial,
+        time_limit=time_limit,
         allow_tf32=allow_tf32,
         host=host,
         workspace=workspace,
@@ -146,13 +150,14 @@ def compile_command(
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
     with (
         gpu_timer() if profile and not on_cluster(executor) else nullcontext() as prepare,
-        step_status(console) as progress,
+        step_status(console, verbose=verbose) as show,
         Records.open(warn=_warn) as records,
     ):
-        sized = compile_sizes(source, options, SizeOptions(max_size, tuple(sizes or ())), progress, records)
+        sized = compile_sizes(source, options, SizeOptions(max_size, tuple(sizes or ())), show, records)
         if sized is not None:
             write_sizes(console, sized, output)
             return
+        progress = Progress(show, time_limit)
         done = compile_file(source, options, prepare=prepare, progress=progress, records=records)
     files = render(done)
     write_all(output, files)

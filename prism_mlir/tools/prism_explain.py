@@ -31,7 +31,7 @@ def explain_command(
     ] = None,
     function: Annotated[str | None, typer.Option(help="Which program or function, where the file has several.")] = None,
     limit: options.Limit = None,
-    time_limit: options.TimeLimit = None,
+    time_limit: options.SearchTimeLimit = None,
     max_operators: options.MaxOperators = None,
     max_second_operators: options.MaxSecondOperators = None,
     max_kernels: options.MaxKernels = None,

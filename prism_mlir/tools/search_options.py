@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import fields, replace
 from typing import Annotated, Any
 
@@ -25,9 +26,29 @@ Limit = Annotated[
         + "."
     ),
 ]
+
+
+def duration(text: str) -> float:
+    """Seconds from ``10s``, ``2.5min``, ``500ms``, ``1h`` or a plain number of seconds. Raises :class:`typer.BadParameter`.
+
+    >>> duration("2min"), duration("500ms"), duration("10")
+    (120.0, 0.5, 10.0)
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ms|s|m|min|h)?", text.strip())
+    if found is None:
+        raise typer.BadParameter(f"'{text}' is no time; write 10s, 2min, 500ms")
+    return float(found[1]) * {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}[found[2] or "s"]
+
+
+def _time_limit(what: str) -> Any:
+    return typer.Option(parser=duration, metavar="TIME", help=what, show_default=False)
+
+
+SearchTimeLimit = Annotated[
+    float | None, _time_limit("Time for the search, 10s or 2min; what was found by then is judged.")
+]
 TimeLimit = Annotated[
-    float | None,
-    typer.Option(min=0, help="Seconds for the search; what was found by then is judged.", show_default=False),
+    float | None, _time_limit("Time for everything, 10s or 2min; the best checked result by then is written.")
 ]
 MaxOperators = Annotated[int | None, _most("operators of a kernel")]
 MaxSecondOperators = Annotated[int | None, _most("operators of the second kernel")]

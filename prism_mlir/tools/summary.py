@@ -6,6 +6,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from prism_mlir.compiler.anytime import Round
 from prism_mlir.compiler.discover import Discovery
 from prism_mlir.compiler.parts import BuiltPart
 from prism_mlir.compiler.pipeline import Compilation
@@ -32,6 +33,7 @@ def _lines(done: Compilation, output: Path, files: dict[str, str]) -> list[tuple
         ("emitted", f"{', '.join(files)} in {output} ({seconds['search, proof, choice and code']:.2f} s so far)")
     )
     lines += [("", _kernel_line(kernel, done)) for kernel in done.launch.kernels]
+    lines += [("time" if k == 0 else "", _round_line(r)) for k, r in enumerate(done.rounds)]
     lines += [
         (
             "checked" if k == 0 else "",
@@ -72,6 +74,11 @@ def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
         *(("chosen" if k == 0 else "", line) for k, line in enumerate(chosen)),
         ("", f"{_sizes(built)}, {schedule}, {_cost(built.selection)}"),
     ]
+
+
+def _round_line(done: Round) -> str:
+    model = "" if done.model_us is None else f"model {done.model_us:.1f} us, "
+    return f"{done.name} search: {model}{done.outcome} (after {done.seconds:.1f} s)"
 
 
 def _when(discovery: Discovery, seconds: float) -> str:

@@ -25,8 +25,11 @@ def new_table(*columns: str) -> Table:
 
 
 @contextmanager
-def step_status(console: Console) -> Iterator[Callable[[str], None]]:
-    """A spinner that names the current step on a terminal; nothing elsewhere."""
+def step_status(console: Console, *, verbose: bool = False) -> Iterator[Callable[[str], None]]:
+    """A spinner that names the current step on a terminal; nothing elsewhere, or lines on standard error where ``verbose``."""
+    if verbose and not (console.is_terminal and not console.quiet):
+        yield lambda line: print(line, file=sys.stderr, flush=True)
+        return
     if not console.is_terminal or console.quiet:
         yield lambda _: None
         return
