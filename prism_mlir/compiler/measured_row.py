@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from numpy.typing import NDArray
+
+from prism_mlir.compiler.execute import Emulator
 from prism_mlir.compiler.expected import expected_outputs, recipes
 from prism_mlir.compiler.input_sets import ArgumentType
 from prism_mlir.compiler.paper_rows import PaperRow, row_of, stem_of
@@ -18,13 +21,15 @@ from prism_mlir.compiler.select import build, describe
 from prism_mlir.frontend.upstream import read_file
 from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.dtypes import DType
-from prism_mlir.graph.errors import CodegenError, UnsupportedError
+from prism_mlir.graph.errors import CodegenError, ExecutionError, UnsupportedError
 from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import CustomNode
 from prism_mlir.graph.schedule import ScheduledGraph
-from prism_mlir.runtime.bundle.check import Expected, save
+from prism_mlir.runtime.bundle.check import Expected, judge, save
 from prism_mlir.runtime.bundle.inputs import draw
 from prism_mlir.runtime.cpu_jit import compile_module
+
+Array = NDArray[Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +54,10 @@ class Candidate:
 
 @dataclass(frozen=True, slots=True)
 class MeasuredRow:
-    """A program to be measured. ``inputs``: recipes; ``outputs``: dtype and shape; ``expected``: what they should be."""
+    """A program to be measured. ``inputs``: recipes; ``outputs``: dtype and shape; ``expected``: what they should be.
+
+    left_out: schedules whose code failed a check on the PTX machine, and why
+    """
 
     name: str
     workload: str
@@ -59,6 +67,7 @@ class MeasuredRow:
     outputs: tuple[Mapping[str, Any], ...]
     expected: tuple[Expected, ...]
     candidates: tuple[Candidate, ...] = ()
+    left_out: tuple[str, ...] = ()
 
     def files(self) -> tuple[dict[str, Any], dict[str, bytes]]:
         """The row of a bundle's manifest, and the files it names."""
@@ -88,6 +97,7 @@ class MeasuredRow:
             "outputs": [dict(o) for o in self.outputs],
             "values": f"{folder}/expected.npz",
             "candidates": listed,
+            "left_out": list(self.left_out),
         }
         return row, files
 
@@ -107,6 +117,7 @@ def measured_row(done: Compilation, *, schedules: int = 1, torch: Collection[str
     expected = expected_outputs(done.program, arguments, source(*arguments), stored, tf32=done.options.allow_tf32)
     row = row_of(Path(done.source))
     shapes = " ".join("x".join(map(str, (*t.shape, t.dtype.value))) for t in types)
+    ours, left_out = prism_candidates(done, schedules, arguments, expected)
     return MeasuredRow(
         name=stem_of(Path(done.source)),
         workload=row.workload if row else stem_of(Path(done.source)),
@@ -115,43 +126,60 @@ def measured_row(done: Compilation, *, schedules: int = 1, torch: Collection[str
         inputs=inputs,
         outputs=tuple({"dtype": e.dtype, "shape": list(e.shape)} for e in expected),
         expected=expected,
-        candidates=(*prism_candidates(done, schedules), *_torch_candidates(row, torch)),
+        candidates=(*ours, *_torch_candidates(row, torch)),
+        left_out=tuple(left_out),
     )
 
 
-def prism_candidates(done: Compilation, schedules: int) -> list[Candidate]:
-    """The kernel that was chosen, and the next best schedules that can be built."""
+def prism_candidates(
+    done: Compilation, schedules: int, arguments: Sequence[Array], expected: Sequence[Expected]
+) -> tuple[list[Candidate], list[str]]:
+    """The kernel that was chosen and the next best schedules that can be built; and what was left out, with the reason.
+
+    Where the compilation checks its code, so is that of the other schedules: a race may not show on a GPU.
+    """
     chosen = done.selection
-    found = [
-        Candidate(
-            "prism",
-            describe(chosen.ranked.scheduled) if len(done.built.parts) == 1 else f"{len(done.built.parts)} parts",
-            done.launch.to_dict(),
-            done.built.ptx,
-            model_us=sum(p.selection.ranked.cost.total_us for p in done.built.parts),
-        )
-    ]
-    if len(done.built.parts) > 1:
-        return found
-    (part,) = done.built.parts
-    proved = [g for g in part.discovery.proved if all(isinstance(n, CustomNode) for n in g.nodes)]
-    made, _ = code_graphs(part.part.program, proved, tf32=done.options.allow_tf32)
-    codes = {code.fingerprint: code for code in reversed(made)}
-    for considered in chosen.considered:
+    label = describe(chosen.ranked.scheduled) if len(done.built.parts) == 1 else f"{len(done.built.parts)} parts"
+    model_us = sum(p.selection.ranked.cost.total_us for p in done.built.parts)
+    found, left_out = [Candidate("prism", label, done.launch.to_dict(), done.built.ptx, model_us=model_us)], []
+    for scheduled, other_us in _others(done):
         if len(found) >= schedules:
             break
-        scheduled = ScheduledGraph(codes[considered.graph], considered.schedule)
-        if scheduled == chosen.ranked.scheduled:
-            continue
         try:
-            kernel, _ = build(part.part.program, scheduled, done.options.target)
+            kernel, _ = build(done.program, scheduled, done.options.target)
         except (ScheduleError, CodegenError, UnsupportedError):
             continue
-        other = replace(part, selection=replace(chosen, kernel=kernel))
-        launch = join_launches(done.program, [other])
+        (part,) = done.built.parts
+        launch = join_launches(done.program, [replace(part, selection=replace(chosen, kernel=kernel))])
         ptx = {kernel.launch.kernels[0].ptx: kernel.ptx}
-        found.append(Candidate("prism", describe(scheduled), launch.to_dict(), ptx, model_us=considered.model_us))
-    return found
+        wrong = _wrong(Emulator(launch, ptx), arguments, expected) if done.options.check else ""
+        if wrong:
+            left_out.append(f"{describe(scheduled)}: {wrong}")
+            continue
+        found.append(Candidate("prism", describe(scheduled), launch.to_dict(), ptx, model_us=other_us))
+    return found, left_out
+
+
+def _others(done: Compilation) -> Iterator[tuple[ScheduledGraph, float]]:
+    """The best schedules beside the chosen one, with their modelled times, where the program was built as one part."""
+    if len(done.built.parts) > 1:
+        return
+    (part,) = done.built.parts
+    proved = [g for g in part.discovery.proved if all(isinstance(n, CustomNode) for n in g.nodes)]
+    made, _ = code_graphs(done.program, proved, tf32=done.options.allow_tf32)
+    codes = {code.fingerprint: code for code in reversed(made)}
+    for considered in part.selection.considered:
+        scheduled = ScheduledGraph(codes[considered.graph], considered.schedule)
+        if scheduled != part.selection.ranked.scheduled:
+            yield scheduled, considered.model_us
+
+
+def _wrong(emulator: Emulator, arguments: Sequence[Array], expected: Sequence[Expected]) -> str:
+    """Why code is wrong for some inputs, or nothing."""
+    try:
+        return judge(list(emulator(arguments)), list(expected)).reason
+    except ExecutionError as error:
+        return error.message
 
 
 def _torch_candidates(row: PaperRow | None, peers: Collection[str]) -> list[Candidate]:

@@ -48,5 +48,8 @@ def bundle_command(
     candidates = sum(len(row.candidates) for row in built)
     size = sum(map(len, packed.values())) / 1e6
     console.print(f"packed   {len(built)} programs, {candidates} candidates, {size:.1f} MB, in {output}", markup=False)
+    for row in built:
+        for reason in row.left_out:
+            console.print(f"left out {row.name}: {reason}", markup=False)
     console.print("measure  python run.py --minutes 5, in that folder on a machine with a GPU", markup=False)
     console.print("show     prism bench --read results.json", markup=False)
