@@ -66,7 +66,8 @@ def discover_family(
     if found.interrupted or found.out_of_time:
         steps.flush()
     else:
-        records.add_family(key, json.dumps(_payload(found, family)), about(program, limits))
+        about_it = about(program, limits) | {"graphs": len(found.proved)}
+        records.add_family(key, json.dumps(_payload(found, family)), about_it)
         steps.drop()
     return FamilyResult(key, at_program(found, family))
 

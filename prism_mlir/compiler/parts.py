@@ -162,7 +162,9 @@ class _Builder:
         return tuple(self.whole(k, k + 1) for k in range(first, last))
 
     def _floor_us(self, first: int, last: int) -> float:
-        return roofline(part_of(self.program, first, last).program, find_target(self.options.target)).total_us
+        """The least that a kernel can take in the model: the roofline, and until memory delivers at full speed."""
+        target = find_target(self.options.target)
+        return roofline(part_of(self.program, first, last).program, target).total_us + target.ramp_us
 
     def _pieces(self, first: int, last: int) -> tuple[BuiltPart, ...]:
         program = part_of(self.program, first, last).program

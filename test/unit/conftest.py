@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
+import os
 
-
-@pytest.fixture(autouse=True)
-def no_tuning_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No test reads or leaves tuning records in the user's cache; those about records open a folder of their own."""
-    monkeypatch.setenv("PRISM_CACHE_DIR", "")
+# No test reads or leaves tuning records in the user's cache; those about records open a folder of their own. Set here, and not by
+# a fixture, so that it holds for fixtures of modules and for processes that tests start.
+os.environ["PRISM_CACHE_DIR"] = ""

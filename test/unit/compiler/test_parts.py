@@ -112,13 +112,14 @@ def test_neighbours_that_are_faster_together_are_merged() -> None:
     assert len(set(names)) == len(names)
 
 
-@pytest.mark.parametrize(("whole_us", "kernels"), [(5.0, 1), (7.0, 2), (40.0, 2)])
+@pytest.mark.parametrize(("whole_us", "kernels"), [(12.0, 1), (14.0, 2), (40.0, 2)])
 def test_never_slower_than_operators_by_themselves(
     monkeypatch: pytest.MonkeyPatch, whole_us: float, kernels: int
 ) -> None:
-    """Two operators of 3 µs each, whose floor is 2.7 µs for each launch: more than 5.4 µs for the whole is compared with them."""
+    """Two operators of 6.5 µs each, whose floor is 2.7 µs for the launch and 3.65 µs until memory delivers: more than 12.7 µs for
+    the whole is compared with them."""
     program = build_program("two", {"x": (8, 64)}, [(unary("exp(x)"), (k,)) for k in range(2)])
-    times = {1: 3.0, 2: whole_us}
+    times = {1: 6.5, 2: whole_us}
 
     def built(part: Part, *_: object) -> BuiltPart:
         cost = SimpleNamespace(total_us=times[len(part.program.nodes)])
@@ -128,4 +129,4 @@ def test_never_slower_than_operators_by_themselves(
     monkeypatch.setattr(parts, "_build", built)
     done = parts.build_program(program, CompileOptions(), Location("f.mlir", 1, 1), None, lambda _: None)
     assert len(done.parts) == kernels
-    assert parts.model_us(done.parts) == min(whole_us, 6.0)
+    assert parts.model_us(done.parts) == min(whole_us, 13.0)
