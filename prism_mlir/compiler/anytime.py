@@ -71,7 +71,8 @@ class Rounds(Generic[C, R]):
         """The best result in some seconds. known: whether the second round needs no search, so that no first one is needed.
 
         The first round that yields something is always finished, even if that takes longer.
-        Raises :class:`CodegenError` where no round yields anything.
+        Raises :class:`CodegenError` where no round yields anything. Ctrl-C in the second round ends it with the first one's result
+        if ``options.keep_partial``.
         """
         start = self.clock()
         done: list[Round] = []
@@ -97,6 +98,11 @@ class Rounds(Generic[C, R]):
             if best is None:
                 raise
             done.append(Round("full", None, self.clock() - start, error.message))
+            return best[1], tuple(done)
+        except KeyboardInterrupt:
+            if best is None or not options.keep_partial:
+                raise
+            done.append(Round("full", None, self.clock() - start, "interrupted"))
             return best[1], tuple(done)
         if result is not None:
             self.told(full.model_us)

@@ -118,6 +118,24 @@ def test_a_second_round_without_a_result_keeps_the_first() -> None:
     assert Work(full_us=None).run(60) == ("checked 9.0", ["quick: best so far", "full: nothing found"])
 
 
+@pytest.mark.parametrize("keep", [True, False])
+def test_ctrl_c_in_the_second_round(keep: bool) -> None:
+    work = Work()
+
+    def build(options: CompileOptions) -> Built:
+        if options.samples != QUICK_SAMPLES:
+            raise KeyboardInterrupt
+        return work.build(options)
+
+    rounds = Rounds(build, work.check, clock=lambda: work.now)
+    options = replace(OPTIONS, keep_partial=keep)
+    if keep:
+        assert rounds.run(options, 60)[0] == "checked 9.0"
+    else:
+        with pytest.raises(KeyboardInterrupt):
+            rounds.run(options, 60)
+
+
 def test_no_result_at_all_is_the_last_error() -> None:
     with pytest.raises(CodegenError, match="nothing found"):
         Work(quick_us=None, full_us=None).run(60)
