@@ -17,7 +17,7 @@ from prism_mlir.graph.block import BlockGraph, Load, Stage
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.dynamic import ViewExtents
 from prism_mlir.graph.extent import Extent
-from prism_mlir.graph.footprint import Buffer, Placement
+from prism_mlir.graph.footprint import Buffer, Placement, ScheduleError
 from prism_mlir.graph.mapping import WHOLE, Partition
 
 SPACE = "#gpu.address_space<workgroup>"
@@ -138,7 +138,14 @@ class KernelState:
         return index
 
     def origin(self, node: int, dim: int, added: Partition = WHOLE) -> Int:
-        """Where the tile starts in the whole tensor; ``added`` are parallel dims along which the tensor is expanded there."""
+        """Where the tile starts in the whole tensor; ``added`` are parallel dims along which the tensor is expanded there.
+
+        Raises :class:`ScheduleError` for a tensor that is expanded along a dim of dynamic length and cut there as well.
+        """
+        if added and self.is_dynamic(node, dim):
+            if self.placement.parts[node][dim] - added:
+                raise ScheduleError("parts of a dim of dynamic length, each of which is cut again")
+            return self.b.mul(self.part_index(added), self.length(node, dim))
         part = self.placement.parts[node][dim] | added
         return self.b.mul(self.part_index(part), self.placement.tiles[node][dim])
 

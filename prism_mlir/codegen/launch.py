@@ -15,6 +15,7 @@ from prism_mlir.codegen.kernel_state import GlobalTensor
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.dynamic import DynamicShapes, ViewExtents
 from prism_mlir.graph.errors import InputError, UnsupportedError
+from prism_mlir.graph.extent import Extent, row_major_extents
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.launch_info import KernelArgument, Role
 from prism_mlir.graph.ops import Shape
@@ -115,7 +116,16 @@ class TensorTable:
         for parallel_dim, dim in self._graph.expansions[value]:
             shape[dim] *= self._sizes.get(parallel_dim, 1)
         argument = _argument(Role.WORKSPACE, self._positions[value], f"t{value}", dtype, tuple(shape))
-        return KernelTensor(_view(dtype, argument.shape, argument.strides, prod(shape)), argument)
+        made = KernelTensor(_view(dtype, argument.shape, argument.strides, prod(shape)), argument)
+        return _at_every_size(made, self._workspace_extents(value))
+
+    def _workspace_extents(self, value: int) -> ViewExtents | None:
+        if self._dynamic is None:
+            return None
+        shape = list(self._dynamic.values[value])
+        for parallel_dim, dim in self._graph.expansions[value]:
+            shape[dim] = shape[dim] * Extent(self._sizes.get(parallel_dim, 1))
+        return ViewExtents(tuple(shape), row_major_extents(shape), Extent(0), tuple(shape))
 
 
 @dataclass(frozen=True)

@@ -226,6 +226,7 @@ def _shared(variants: Sequence[Variant], names: Sequence[str]) -> tuple[Variant,
 
 
 def _anonymous(variant: Variant, names: Sequence[str]) -> str:
-    """Code and launches, without the names that tell variants apart."""
-    text = repr((list(variant.built.ptx.values()), variant.launch.to_dynamic_dict(names)))
+    """Code and launches, without the names that tell variants apart, nor how large the workspace is at most."""
+    launch = replace(variant.launch, workspace=())
+    text = repr((list(variant.built.ptx.values()), launch.to_dynamic_dict(names)))
     return text.replace(variant.program.name, "")

@@ -24,7 +24,9 @@ def dynamic_shapes(program: Program, graph: KernelGraph, dynamic: DynamicProgram
             result = result * extents[c]
         return result
 
-    dims: Mapping[tuple[int, int], tuple[Extent, ...]] = {
-        place: tuple(length(f) for f in row) for place, row in fit(graph, program).dims.items() if place[0] >= 0
+    found: Mapping[tuple[int, int], tuple[Extent, ...]] = {
+        place: tuple(length(f) for f in row) for place, row in fit(graph, program).dims.items()
     }
-    return DynamicShapes(dynamic.names, dims, dynamic.inputs(), dynamic.outputs())
+    dims = {place: row for place, row in found.items() if place[0] >= 0}
+    values = {place[1]: row for place, row in found.items() if place[0] < 0}
+    return DynamicShapes(dynamic.names, dims, values, dynamic.inputs(), dynamic.outputs())

@@ -107,10 +107,12 @@ class DynamicShapes:
 
     names:           of the sizes
     dims:            extents of every block node's dims, by (kernel node, block node)
+    values:          extents of every kernel value's dims
     inputs, outputs: where they lie
     """
 
     names: tuple[str, ...]
     dims: Mapping[tuple[int, int], tuple[Extent, ...]]
+    values: Mapping[int, tuple[Extent, ...]]
     inputs: tuple[ViewExtents, ...]
     outputs: tuple[ViewExtents, ...]

@@ -32,6 +32,15 @@ class Extent:
         return Extent(self.times * other.times, tuple(sorted((*self.sizes, *other.sizes))))
 
 
+def row_major_extents(shape: Sequence[Extent]) -> tuple[Extent, ...]:
+    """Strides of a contiguous row-major tensor at every size."""
+    strides, step = [], Extent(1)
+    for extent in reversed(shape):
+        strides.append(step)
+        step = step * extent
+    return tuple(reversed(strides))
+
+
 def extent_of(number: int, primes: Sequence[int]) -> Extent:
     """A number of the twin with these primes, as it depends on the sizes.
 

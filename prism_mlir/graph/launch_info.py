@@ -22,7 +22,7 @@ from typing import Any
 
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import InputError
-from prism_mlir.graph.extent import Extent
+from prism_mlir.graph.extent import Extent, row_major_extents
 from prism_mlir.graph.ops import Shape
 from prism_mlir.graph.program import row_major
 
@@ -114,8 +114,10 @@ class LaunchInfo:
     workspace: tuple[int, ...] = ()
 
     def at(self, sizes: Sequence[int]) -> LaunchInfo:
-        """The launches at some dynamic sizes; workspace is as large as for the largest."""
-        return replace(self, kernels=tuple(k.at(sizes) for k in self.kernels))
+        """The launches at some dynamic sizes, and the workspace they need."""
+        made = replace(self, kernels=tuple(k.at(sizes) for k in self.kernels))
+        needed = {a.index: a.bytes for a in made.arguments(Role.WORKSPACE)}
+        return replace(made, workspace=tuple(needed.get(k, n) for k, n in enumerate(self.workspace)))
 
     def arguments(self, role: Role) -> tuple[KernelArgument, ...]:
         """Each input, output or workspace buffer once, by index."""
@@ -174,7 +176,7 @@ def _kernel_dict(kernel: KernelLaunch, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _argument_dict(argument: KernelArgument, names: Sequence[str]) -> dict[str, Any]:
-    strides = argument.strides if argument.extents is None else _row_major(argument.extents)
+    strides = argument.strides if argument.extents is None else row_major_extents(argument.extents)
     return {
         "role": argument.role.value,
         "index": argument.index,
@@ -184,14 +186,6 @@ def _argument_dict(argument: KernelArgument, names: Sequence[str]) -> dict[str, 
         "strides": [extent_data(e, names) for e in strides],
         "alignment": argument.alignment,
     }
-
-
-def _row_major(shape: Sequence[Extent]) -> list[Extent]:
-    strides, step = [], Extent(1)
-    for extent in reversed(shape):
-        strides.append(step)
-        step = step * extent
-    return strides[::-1]
 
 
 @dataclass(frozen=True, slots=True)
@@ -297,7 +291,7 @@ def _read_size(fields: Fields, k: int, names: Sequence[str]) -> SizeArgument:
 def _read_argument(fields: Fields, names: Sequence[str]) -> KernelArgument:
     if names:
         extents = fields.extents("shape", names)
-        if list(fields.extents("strides", names)) != _row_major(extents):
+        if fields.extents("strides", names) != row_major_extents(extents):
             raise InputError(f"launch info: {fields.where('strides')} are not those of a contiguous buffer")
         made = _read_static(fields, (), ())
         return replace(made, extents=extents)
