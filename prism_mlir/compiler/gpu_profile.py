@@ -17,7 +17,7 @@ from prism_mlir.graph.errors import ExecutionError, MissingToolError
 from prism_mlir.graph.program import Program
 from prism_mlir.runtime.bundle.check import save
 from prism_mlir.runtime.bundle.command import CANDIDATE_S, worker_command
-from prism_mlir.runtime.bundle.driver import GpuError
+from prism_mlir.runtime.bundle.driver import NoDriver
 from prism_mlir.runtime.bundle.inputs import draw
 from prism_mlir.runtime.bundle.measure import Settings
 from prism_mlir.runtime.bundle.worker import Child, Worker
@@ -37,8 +37,8 @@ def gpu_profiler(worker: Worker | None = None, settings: Settings | None = None)
         try:
             try:
                 measuring.device()
-            except GpuError as error:
-                raise MissingToolError(str(error)) from None
+            except NoDriver as error:
+                raise MissingToolError(error.message, None, error.hint) from None
             yield GpuProfiler(measuring, Path(folder), settings or Settings())
         finally:
             measuring.close()

@@ -138,7 +138,7 @@ def prism_candidates(
 
     Where the compilation checks its code, so is that of the other schedules: a race may not show on a GPU.
     """
-    chosen = done.selection
+    chosen, part = done.selection, done.built.parts[0]
     label = describe(chosen.ranked.scheduled) if len(done.built.parts) == 1 else f"{len(done.built.parts)} parts"
     model_us = sum(p.selection.ranked.cost.total_us for p in done.built.parts)
     found, left_out = [Candidate("prism", label, done.launch.to_dict(), done.built.ptx, model_us=model_us)], []
@@ -146,10 +146,9 @@ def prism_candidates(
         if len(found) >= schedules:
             break
         try:
-            kernel, _ = build(done.program, scheduled, done.options.target)
+            kernel, _ = build(part.part.program, scheduled, done.options.target)
         except (ScheduleError, CodegenError, UnsupportedError):
             continue
-        (part,) = done.built.parts
         launch = join_launches(done.program, [replace(part, selection=replace(chosen, kernel=kernel))])
         ptx = {kernel.launch.kernels[0].ptx: kernel.ptx}
         wrong = _wrong(Emulator(launch, ptx), arguments, expected) if done.options.check else ""
@@ -166,7 +165,7 @@ def _others(done: Compilation) -> Iterator[tuple[ScheduledGraph, float]]:
         return
     (part,) = done.built.parts
     proved = [g for g in part.discovery.proved if all(isinstance(n, CustomNode) for n in g.nodes)]
-    made, _ = code_graphs(done.program, proved, tf32=done.options.allow_tf32)
+    made, _ = code_graphs(part.part.program, proved, tf32=done.options.allow_tf32)
     codes = {code.fingerprint: code for code in reversed(made)}
     for considered in part.selection.considered:
         scheduled = ScheduledGraph(codes[considered.graph], considered.schedule)

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from prism_mlir.graph.errors import ExecutionError, InputError, MissingToolError
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
+from prism_mlir.runtime.bundle import driver as api
 
 Array = NDArray[Any]
 STATIC_SHARED_LIMIT = 48 * 1024  # beyond this a kernel must opt in (CUDA programming guide, "shared memory")
@@ -26,33 +27,17 @@ HINT = "run on a machine with an NVIDIA driver, or on the CPU with the PTX machi
 def load_driver() -> Any:
     """The driver API, initialised. Raises :class:`MissingToolError` where there is no driver or no device."""
     try:
-        from cuda.bindings import driver
-    except ImportError as error:
-        raise MissingToolError(f"cuda-python is not importable ({error})", None, "install cuda-python") from None
-    return initialise(driver)
-
-
-def initialise(driver: Any) -> Any:
-    """Initialise a driver; see :func:`load_driver`."""
-    try:
-        code, *_ = driver.cuInit(0)
-    except RuntimeError as error:  # the bindings import everywhere; the library itself is looked up by the first call
-        raise MissingToolError(f"no CUDA driver found ({type(error).__name__})", None, HINT) from None
-    if int(code):
-        raise MissingToolError(f"the CUDA driver has no usable device ({_name(code)})", None, HINT)
-    return driver
+        return api.load_driver()
+    except api.NoDriver as error:
+        raise MissingToolError(error.message, None, HINT) from None
 
 
 def call(driver: Any, function: str, *arguments: Any) -> Any:
     """Call a driver function and return its results. Raises :class:`ExecutionError` that names function and code."""
-    code, *results = getattr(driver, function)(*arguments)
-    if int(code):
-        raise ExecutionError(f"{function} failed with {_name(code)}")
-    return results[0] if len(results) == 1 else tuple(results)
-
-
-def _name(code: Any) -> str:
-    return str(getattr(code, "name", code))
+    try:
+        return api.call(driver, function, *arguments)
+    except api.CudaError as error:
+        raise ExecutionError(str(error)) from None
 
 
 @contextmanager
@@ -152,7 +137,10 @@ class CudaProgram:
     def _load_module(self, name: str, stack: ExitStack) -> Any:
         if name not in self._ptx:
             raise InputError(f"no PTX for '{name}', which the launch info names")
-        module = call(self.driver, "cuModuleLoadData", self._ptx[name].encode() + b"\0")
+        try:
+            module = api.load_module(self.driver, self._ptx[name])
+        except api.CudaError as error:
+            raise ExecutionError(str(error)) from None
         stack.callback(call, self.driver, "cuModuleUnload", module)
         return module
 

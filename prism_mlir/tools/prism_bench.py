@@ -70,15 +70,15 @@ def bench_command(
 def open_worker() -> Worker:
     """What measures on the first GPU. Raises :class:`MissingToolError` where there is none."""
     from prism_mlir.runtime.bundle.command import worker_command
-    from prism_mlir.runtime.bundle.driver import GpuError
+    from prism_mlir.runtime.bundle.driver import NoDriver
     from prism_mlir.runtime.bundle.worker import Child
 
     worker = Child(worker_command())
     try:
         worker.device()
-    except GpuError as error:
+    except NoDriver as error:
         worker.close()
-        raise MissingToolError(str(error).partition(", ")[0], None, HINT) from None
+        raise MissingToolError(error.message, None, HINT) from None
     return worker
 
 
@@ -101,5 +101,9 @@ def measure(
             return measure_all(manifest, folder, worker, settings, minutes=minutes, output=output, say=progress)
     except GpuError as error:
         raise ExecutionError(str(error)) from None
+    except KeyboardInterrupt:
+        if output is None or not output.exists():
+            raise
+        raise ExecutionError(f"interrupted; what was measured so far is in {output}") from None
     finally:
         worker.close()

@@ -50,6 +50,9 @@ def main(arguments: Sequence[str], driver: Any = None, clock: Clock = time.perf_
     except GpuError as error:
         print(f"error: {error}", file=sys.stderr)
         return 1
+    except KeyboardInterrupt:
+        print(f"error: interrupted; what was measured so far is in {options.output}", file=sys.stderr)
+        return 1
     print(f"wrote {options.output}{'' if result['complete'] else ' (not everything: the time was up)'}")
     return 0
 

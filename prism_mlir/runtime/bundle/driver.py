@@ -18,7 +18,11 @@ class GpuError(Exception):
 
 
 class NoDriver(GpuError):
-    """There is no driver, no device, or no binding."""
+    """There is no driver, no device, or no binding. ``hint`` says what to do about it."""
+
+    def __init__(self, message: str, hint: str = HINT) -> None:
+        super().__init__(f"{message}, {hint}")
+        self.message, self.hint = message, hint
 
 
 class CudaError(GpuError):
@@ -45,7 +49,7 @@ def load_driver() -> Any:
             return initialise(importlib.import_module(name))
         except ImportError:
             continue
-    raise NoDriver("cuda-python is not importable, install cuda-python (pip install cuda-python)")
+    raise NoDriver("cuda-python is not importable", "install it (pip install cuda-python)")
 
 
 def initialise(driver: Any) -> Any:
@@ -53,9 +57,9 @@ def initialise(driver: Any) -> Any:
     try:
         code, *_ = driver.cuInit(0)
     except RuntimeError as error:  # the bindings import everywhere; the library itself is looked up by the first call
-        raise NoDriver(f"no CUDA driver found ({type(error).__name__}), {HINT}") from None
+        raise NoDriver(f"no CUDA driver found ({type(error).__name__})") from None
     if int(code):
-        raise NoDriver(f"the CUDA driver has no usable device ({getattr(code, 'name', code)}), {HINT}")
+        raise NoDriver(f"the CUDA driver has no usable device ({getattr(code, 'name', code)})")
     return driver
 
 

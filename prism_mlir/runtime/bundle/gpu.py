@@ -83,6 +83,13 @@ class Gpu:
         stack.callback(release, self.driver, "cuMemFree", address)
         return address
 
+    def wake(self, seconds: float) -> None:
+        """Keep the device busy for a while, so that its clocks rise from where they are when nothing is done."""
+        for _ in range(int(seconds * 1e6 / LONGEST_WAIT_US)):
+            self._wait(LONGEST_WAIT_US)
+        if seconds > 0:
+            self.run(lambda: None, 10 * seconds + 1)
+
     def run(self, enqueue: Callable[[], None], deadline_s: float) -> None:
         """Run to the end. Raises :class:`Overdue` after ``deadline_s``, :class:`CudaError` for what went wrong on the device."""
         enqueue()
@@ -95,7 +102,7 @@ class Gpu:
         for left in reversed(range(TRIES)):
             if flush:
                 call(driver, "cuMemsetD8Async", self._flushed, 0, self.flush_bytes, STREAM)
-            self._wait()
+            self._wait(self._wait_us)
             call(driver, "cuEventRecord", self._start, STREAM)
             enqueue()
             call(driver, "cuEventRecord", self._stop, STREAM)
@@ -107,9 +114,9 @@ class Gpu:
             self._wait_us = min(LONGEST_WAIT_US, 2 * self._wait_us)
         return float(call(driver, "cuEventElapsedTime", self._start, self._stop)) * 1e3
 
-    def _wait(self) -> None:
+    def _wait(self, us: float) -> None:
         """Keep the device busy while runs are enqueued, without touching memory."""
-        cycles = int(self._wait_us * self._megahertz)
+        cycles = int(us * self._megahertz)
         parameters = ((cycles,), (ctypes.c_uint64,))
         call(self.driver, "cuLaunchKernel", self._waiting, 1, 1, 1, 1, 1, 1, 0, STREAM, parameters, 0)
 

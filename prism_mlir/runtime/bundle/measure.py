@@ -38,6 +38,7 @@ class Settings:
 
     warm_up, repeats: runs that do not count, and that do, each with the L2 flushed and with it warm
     cold_bytes:       all sets of buffers together exceed this, several times any L2, up to ``most_sets``
+    wake_s:           the device is kept busy for so long before anything is timed
     slower:           a candidate is given up when a run takes so many times the best median of its kind
     grace_s:          what the host may lose meanwhile, before a run that has not ended is given up
     """
@@ -46,6 +47,7 @@ class Settings:
     repeats: int = 100
     cold_bytes: int = 256 << 20
     most_sets: int = 16
+    wake_s: float = 0.1
     slower: float = 10.0
     grace_s: float = 1.0
 
@@ -80,9 +82,9 @@ def measure(
             raise TooSlow(f"a run takes {us:.1f} us, over {settings.slower:g} times the best, {best_us:.1f} us")
         return us
 
-    before = clocks(gpu.driver, gpu.device)
-    late = gpu.late
     first = _checked(gpu, task, expected, deadline, "before timing")
+    gpu.wake(settings.wake_s)
+    before, late = clocks(gpu.driver, gpu.device), gpu.late
     rotation = iter(range(1 << 62))
     cold = _samples(lambda: timed(next(rotation) % task.sets, True), settings)
     warm = _samples(lambda: timed(0, False), settings)

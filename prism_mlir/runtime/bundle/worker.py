@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import IO, Any, Protocol
 
 from .check import Expected, load
-from .driver import CudaError, GpuError, NoDriver, Overdue, TooSlow, describe, load_driver
+from .driver import HINT, CudaError, GpuError, NoDriver, Overdue, TooSlow, describe, load_driver
 from .gpu import Clock, Gpu
 from .inputs import Array, digest, draw
 from .kernels import Kernels, sizes
@@ -197,7 +197,7 @@ class Child:
         hello = self._reply(START_S)
         if hello["status"] != "ready":
             self.close()
-            raise NoDriver(hello["reason"])
+            raise NoDriver(hello["reason"], hello.get("hint", HINT))
         self._device = hello["device"]
 
     def _reply(self, seconds: float) -> dict[str, Any]:
@@ -255,7 +255,10 @@ def serve(driver: Any = None, clock: Clock = time.perf_counter, leave: Leave = l
                 say(reply)
                 if reply["restart"]:
                     leave()
+    except NoDriver as error:
+        say({"status": "none", "restart": True, "reason": error.message, "hint": error.hint})
+        return 1
     except GpuError as error:
-        say({"status": "none", "restart": True, "reason": str(error)})
+        say({"status": "none", "restart": True, "reason": str(error), "hint": HINT})
         return 1
     return 0

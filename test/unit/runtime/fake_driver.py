@@ -32,6 +32,10 @@ class FakeDriver:
     class CUfunction_attribute:
         CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES = 8
 
+    class CUjit_option:
+        CU_JIT_ERROR_LOG_BUFFER = 5
+        CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
+
     def __init__(self, kernels: dict[str, Kernel], duration: float = 0.5) -> None:
         self.kernels = kernels
         self.duration = duration
@@ -71,9 +75,11 @@ class FakeDriver:
     def cuCtxSynchronize(self) -> tuple[CUresult]:
         return (OK,)
 
-    def cuModuleLoadData(self, image: bytes) -> tuple[CUresult, str]:
+    def cuModuleLoadDataEx(self, image: bytes, count: int, options: Any, values: Any) -> tuple[CUresult, Any]:
+        assert (count, tuple(options), values[1]) == (2, (5, 6), len(values[0]))
         if not image.endswith(b"\0") or not image.startswith(b".version"):
-            return CUresult.CUDA_ERROR_INVALID_PTX, ""
+            values[0][:9] = b"no PTX\n\0\0"
+            return CUresult.CUDA_ERROR_INVALID_PTX, None
         self.open.append("module")
         return OK, image.decode()
 

@@ -66,10 +66,6 @@ class Behaviour:
 class FakeGpu(FakeDriver):
     """``kernels`` by entry name; others behave as a ``Behaviour`` without faults. ``log`` has every call in order."""
 
-    class CUjit_option:
-        CU_JIT_ERROR_LOG_BUFFER = 5
-        CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES = 6
-
     class CUdevice_attribute:
         CU_DEVICE_ATTRIBUTE_CLOCK_RATE = 13
         CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT = 16

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_driver import FakeDriver
 from fake_gpu import FakeGpu
 from test_profiler import profile
 
@@ -80,9 +81,9 @@ def test_the_binding_takes_every_call_of_a_run(tmp_path: Path) -> None:
 def test_the_enumerators_that_are_used_exist() -> None:
     """With the numbers that the fake has."""
     for ours, theirs in [
-        (FakeGpu.CUjit_option, bindings.CUjit_option),
+        (FakeDriver.CUjit_option, bindings.CUjit_option),
         (FakeGpu.CUdevice_attribute, bindings.CUdevice_attribute),
-        (FakeGpu.CUfunction_attribute, bindings.CUfunction_attribute),
+        (FakeDriver.CUfunction_attribute, bindings.CUfunction_attribute),
     ]:
         for name, value in vars(ours).items():
             if name.startswith("CU_"):

@@ -173,3 +173,20 @@ def test_inputs_that_are_drawn_otherwise_are_refused(tmp_path: Path) -> None:
         "status": "failed",
         "reason": "input 0 is not what it was where the bundle was made",
     }
+
+
+def test_an_interrupt_leaves_what_was_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Ctrl-C in the 15th launch: the first candidate, of 12 launches, is in the file, and the device is given back."""
+    write_bundle(tmp_path, ("double", "other"))
+
+    class Interrupted(FakeGpu):
+        def cuLaunchKernel(self, function: Any, *arguments: Any) -> tuple[Any]:
+            if len(self.launches) == 14:
+                raise KeyboardInterrupt
+            return super().cuLaunchKernel(function, *arguments)
+
+    fake, output = Interrupted(), tmp_path / "out.json"
+    assert main(["--bundle", str(tmp_path), "--output", str(output), *SMALL], fake, fake.seconds) == 1
+    assert capsys.readouterr().err == f"error: interrupted; what was measured so far is in {output}\n"
+    assert [r["label"] for r in json.loads(output.read_text())["rows"][0]["results"]] == ["double"]
+    assert fake.open == []

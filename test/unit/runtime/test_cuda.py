@@ -13,9 +13,10 @@ import pytest
 from fake_driver import CUresult, FakeDriver
 
 from prism_mlir.graph.dtypes import DType
-from prism_mlir.graph.errors import ExecutionError, InputError, MissingToolError
+from prism_mlir.graph.errors import ExecutionError, InputError
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
-from prism_mlir.runtime.cuda import CudaProgram, initialise, open_device
+from prism_mlir.runtime.bundle.driver import NoDriver, initialise
+from prism_mlir.runtime.cuda import CudaProgram, open_device
 
 SHAPE = (4, 6)
 PTX = {"a.ptx": ".version 7.0\n.entry square(", "b.ptx": ".version 7.0\n.entry add("}
@@ -102,7 +103,10 @@ def test_missing_ptx_and_driver_errors_are_named_and_release_what_was_taken() ->
     with pytest.raises(InputError, match=r"no PTX for 'b\.ptx'"), open_device(fake):
         CudaProgram(fake, LAUNCH, {"a.ptx": PTX["a.ptx"]}).__enter__()
     assert fake.open == []
-    with pytest.raises(ExecutionError, match="cuModuleLoadData failed with CUDA_ERROR_INVALID_PTX"), open_device(fake):
+    with (
+        pytest.raises(ExecutionError, match="cuModuleLoadDataEx failed with CUDA_ERROR_INVALID_PTX: no PTX"),
+        open_device(fake),
+    ):
         CudaProgram(fake, LAUNCH, {**PTX, "b.ptx": "?"}).__enter__()
     assert fake.open == []
     wrong = replace(LAUNCH, kernels=(replace(LAUNCH.kernels[0], entry="cube"),))
@@ -126,9 +130,9 @@ def test_a_failing_launch_is_named() -> None:
 def test_no_device_is_one_line() -> None:
     fake = driver()
     fake.fail["cuInit"] = CUresult.CUDA_ERROR_NO_DEVICE
-    with pytest.raises(MissingToolError) as caught:
+    with pytest.raises(NoDriver) as caught:
         initialise(fake)
-    assert str(caught.value).startswith("error: the CUDA driver has no usable device (CUDA_ERROR_NO_DEVICE), run on ")
+    assert str(caught.value).startswith("the CUDA driver has no usable device (CUDA_ERROR_NO_DEVICE), run this on ")
     assert initialise(driver()) is not None
 
 
@@ -140,9 +144,9 @@ class NoLibrary:
 
 
 def test_no_driver_is_one_line() -> None:
-    with pytest.raises(MissingToolError) as caught:
+    with pytest.raises(NoDriver) as caught:
         initialise(NoLibrary())
-    assert str(caught.value).startswith("error: no CUDA driver found")
+    assert str(caught.value).startswith("no CUDA driver found (RuntimeError), run this on ")
     assert "\n" not in str(caught.value)
 
 

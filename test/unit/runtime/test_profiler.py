@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from prism_mlir.runtime.bundle.command import measure_all
 from prism_mlir.runtime.bundle.measure import Settings, summary
 from prism_mlir.runtime.bundle.worker import Local
 
-SETTINGS = Settings(warm_up=2, repeats=5, cold_bytes=4 * 2 * 4 * COUNT, most_sets=4)
+SETTINGS = Settings(warm_up=2, repeats=5, cold_bytes=4 * 2 * 4 * COUNT, most_sets=4, wake_s=0.0)
 
 
 def profile(
@@ -232,3 +233,14 @@ def test_summary_is_that_of_numpy() -> None:
 def test_sets_of_buffers_exceed_any_cache_within_a_limit() -> None:
     settings = Settings(cold_bytes=1000, most_sets=8)
     assert [settings.sets(size) for size in (1, 200, 300, 1000, 5000)] == [8, 5, 4, 1, 1]
+
+
+def test_the_device_is_kept_busy_before_anything_is_timed(tmp_path: Path) -> None:
+    """0.1 s are seven waits of 12.8 ms, between the last check and the first timed run."""
+    fake = FakeGpu()
+    profile(tmp_path, fake, settings=replace(SETTINGS, wake_s=0.1))
+    launches = [a for name, a in fake.log if name == "cuLaunchKernel"]
+    waits = [a[-2][0][0] / 1000 for a in launches if a[0][1] == "prism_wait"]
+    assert waits[:7] == [12800.0] * 7
+    assert waits[7:] == [50.0] * 14
+    assert [a[0][1] for a in launches[:12]] == ["double"] * 4 + ["prism_wait"] * 8
