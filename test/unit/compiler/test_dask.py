@@ -10,21 +10,27 @@ import sys
 import threading
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pool_tasks
 import pytest
 from dask_cluster import Cluster, cluster
+from outcome import outcome
 from pool_tasks import Counter
+from small_programs import PROGRAMS, write
 from test_jobs import TWO, told
 
 from prism_mlir.compiler import discover as discover_module
 from prism_mlir.compiler import executors
 from prism_mlir.compiler.discover import discover
+from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.pipeline import compile_file
 from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.compiler.tasks import Context
 from prism_mlir.graph import examples
-from prism_mlir.graph.errors import CodegenError, ExecutionError
+from prism_mlir.graph.errors import CodegenError, ExecutionError, MissingToolError
+from prism_mlir.runtime.cuda import load_driver
 
 pytest.importorskip("distributed", reason="Dask is not installed (pip install prism-mlir[distributed])")
 pytestmark = pytest.mark.extras
@@ -248,3 +254,54 @@ def test_workers_with_other_source_are_refused(tmp_path: Path) -> None:
         pytest.raises(ExecutionError, match=r"runs another prism-mlir: source [0-9a-f]{16} there, [0-9a-f]{16} here"),
     ):
         list(pool.ordered(Context(0), pool_tasks.square, [(2,)]))
+
+
+@pytest.mark.parametrize("name", PROGRAMS)
+def test_a_compilation_on_a_cluster_is_the_same(two: Cluster, name: str, tmp_path: Path) -> None:
+    path, options = write(tmp_path, name), CompileOptions(samples=200)
+    assert outcome(compile_file(path, replace(options, executor=two.spec))) == outcome(compile_file(path, options))
+
+
+def test_a_worker_killed_in_the_middle_of_a_compilation_changes_nothing(two: Cluster, tmp_path: Path) -> None:
+    """One worker is killed while kernels are checked."""
+    path, options, killed = write(tmp_path, "product"), CompileOptions(samples=200), []
+    with open_pool(two.spec) as pool:
+        victim = min(workers_of(pool))
+
+    def kill(step: str) -> None:
+        if "checking on zeros inputs" in step:
+            os.kill(victim, signal.SIGKILL)
+            killed.append(victim)
+
+    done = compile_file(path, replace(options, executor=two.spec), progress=kill)
+    assert killed
+    assert outcome(done) == outcome(compile_file(path, options))
+
+
+def test_a_worker_that_declares_a_gpu_and_has_none(two: Cluster, tmp_path: Path) -> None:
+    try:
+        load_driver()
+    except MissingToolError:
+        pass
+    else:
+        pytest.skip("this machine has a GPU")
+    path, options = write(tmp_path, "product"), CompileOptions(samples=50, profile=True, check=False)
+    with pytest.raises(MissingToolError, match="CUDA"):
+        compile_file(path, replace(options, executor=two.spec))
+
+
+def test_the_command_line(two: Cluster, tmp_path: Path) -> None:
+    """PTX and launches of prism compile, byte by byte."""
+    source = write(tmp_path, "product")
+    for spec, folder in ((two.spec, "there"), ("processes", "here")):
+        told = ["compile", str(source), "-o", str(tmp_path / folder), "--samples", "200", "--executor", spec, "-q"]
+        done = subprocess.run(
+            [sys.executable, "-m", "prism_mlir.tools.prism", *told],
+            env={**os.environ, "PRISM_CACHE_DIR": str(tmp_path / f"cache {folder}")},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    for name in ("main.ptx", "launch.json", "main.mlir", "main.host.mlir"):
+        assert (tmp_path / "there" / name).read_bytes() == (tmp_path / "here" / name).read_bytes()
