@@ -28,28 +28,18 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import numpy as np
 import typer
-from harness.quality import (
-    GROUPS,
-    Launch,
-    Resources,
-    compare,
-    count,
-    only_entry,
-    summary,
-    verdict,
-    zeros,
-)
+from harness.quality import GROUPS, compare, summary, verdict
 from harness.report import Row, show, write
 from peers.iree import COMPILE, CONFIGURATIONS, IreeLaunch, compile_program
 
 from prism_mlir.codegen.external import ptxas_check
+from prism_mlir.compiler.counting import Launch, Resources, count, emitted, held, zeros
 from prism_mlir.compiler.discover import discover
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.parts import BuiltPart, join_launches
 from prism_mlir.compiler.pipeline import compile_file
 from prism_mlir.compiler.select import select
 from prism_mlir.graph.errors import PrismError
-from prism_mlir.graph.launch_info import KernelLaunch
 from prism_mlir.graph.program import Program
 from prism_mlir.runtime.ptx import Module, PtxError
 from prism_mlir.search.partition import part_of
@@ -143,26 +133,17 @@ def operator_by_operator(program: Program, options: CompileOptions) -> list[Buil
 def built(program: Program, parts: Sequence[BuiltPart], floor: Roofline, target: Target) -> Row:
     """Columns of kernels that this project emitted."""
     kernels = iter(join_launches(program, parts).kernels)
-    launches, held = [], []
+    launches, resources = [], []
     for part in (p.selection for p in parts):
         for modelled in part.ranked.cost.kernels:
             kernel = next(kernels)
             launches.append(emitted(kernel, part.kernel.ptx))
-            report = ptxas_check(only_entry(part.kernel.ptx, kernel.entry), target.arch)
-            registers, spills = (report.registers, report.spills) if report else (modelled.registers, None)
-            held.append(Resources(registers, kernel.shared_bytes, spills, kernel.block[0]))
+            resources.append(held(kernel, part.kernel.ptx, target.arch, modelled.registers))
     return {
-        **summary(launches, [count(launch) for launch in launches], held, floor, target),
+        **summary(launches, [count(launch) for launch in launches], resources, floor, target),
         "cost us": sum(p.selection.ranked.cost.total_us for p in parts),
         "schedules": [str(p.selection.ranked.scheduled.schedule) for p in parts],
     }
-
-
-def emitted(kernel: KernelLaunch, ptx: str) -> Launch:
-    """A launch of emitted code on buffers of its own."""
-    arguments = tuple(zeros(a.shape, a.dtype.storage) for a in kernel.arguments)
-    buffers = tuple(Buffer(f"{a.role}{a.index}", a.bytes) for a in kernel.arguments)
-    return Launch(ptx, kernel.entry, kernel.grid, kernel.block, kernel.shared_bytes, arguments, buffers)
 
 
 def peer(name: str, floor: Roofline, target: Target) -> Row | None:
@@ -197,8 +178,8 @@ def fastest(rows: Sequence[Row]) -> Row | None:
 def others_row(launches: Sequence[Launch], label: str, floor: Roofline, target: Target) -> Row:
     """Columns of kernels that another compiler made, in a configuration of that name."""
     counted = [count(launch) for launch in launches]
-    held = [resources(launch, target) for launch in launches]
-    return {**summary(launches, counted, held, floor, target), "schedules": [label]}
+    resources = [others_resources(launch, target) for launch in launches]
+    return {**summary(launches, counted, resources, floor, target), "schedules": [label]}
 
 
 def peer_launch(one: PeerLaunch) -> Launch:
@@ -217,7 +198,7 @@ def iree_launch(one: IreeLaunch) -> Launch:
     return Launch(one.ptx, one.entry, one.grid, one.block, one.shared_bytes, arguments, buffers)
 
 
-def resources(launch: Launch, target: Target) -> Resources:
+def others_resources(launch: Launch, target: Target) -> Resources:
     """What ptxas says of a kernel that is the only one of its text."""
     report = ptxas_check(launch.ptx, target.arch)
     static = Module.load(launch.ptx).kernel(launch.entry).static_shared

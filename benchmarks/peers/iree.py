@@ -12,7 +12,7 @@ import sys
 from dataclasses import dataclass
 from pathlib import Path
 
-from harness.quality import only_entry
+from prism_mlir.compiler.counting import only_entry
 
 sys.path.append(str(Path(__file__).resolve().parents[2] / "test"))
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from prism_mlir.codegen.compile import compile_graph
+from prism_mlir.compiler.counting import Launch, Resources, alone, count, counted_kernel, whole
 from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, TensorType
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.examples import build_program
@@ -28,13 +29,8 @@ from prism_mlir.tune.targets import find_target
 sys.path.append(str(Path(__file__).resolve().parents[2] / "benchmarks"))
 
 from harness.quality import (
-    Launch,
-    Resources,
-    alone,
     busiest_sm_us,
     compare,
-    count,
-    counted_kernel,
     groups,
     issue_us,
     misses,
@@ -44,7 +40,6 @@ from harness.quality import (
     summary,
     times,
     verdict,
-    whole,
 )
 
 A100 = find_target("sm_80")
