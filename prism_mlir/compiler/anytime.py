@@ -71,8 +71,8 @@ class Rounds(Generic[C, R]):
         """The best result in some seconds. known: whether the second round needs no search, so that no first one is needed.
 
         The first round that yields something is always finished, even if that takes longer.
-        Raises :class:`CodegenError` where no round yields anything. Ctrl-C in the second round ends it with the first one's result
-        if ``options.keep_partial``.
+        Ctrl-C in the second round ends it with the first one's result if ``options.keep_partial``.
+        Raises :class:`CodegenError` where no round yields anything.
         """
         start = self.clock()
         done: list[Round] = []

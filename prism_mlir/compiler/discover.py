@@ -97,8 +97,10 @@ def discover(
         try:
             used = pool or stack.enter_context(open_pool(jobs=jobs))
             limits = limits or SearchLimits()
-            workers = _workers(used, line.judge, limits, steps)
-            found = search(program, limits, line.funnel, line.judge.accept, perf_counter, workers)
+            workers = _workers(used, line.judge, steps)
+            # here, a part could not be stopped when time is up
+            searchers = None if used.here and limits.seconds is not None else workers
+            found = search(program, limits, line.funnel, line.judge.accept, perf_counter, searchers)
             line.run(found, workers)
         except KeyboardInterrupt:
             line.interrupt()
@@ -107,9 +109,9 @@ def discover(
     return line.discovery()
 
 
-def _workers(pool: TaskPool, judge: Judge, limits: SearchLimits, steps: Steps | None) -> Workers | None:
-    """Who searches parts; ``None`` where the whole is searched here, where a part could not be stopped when time is up."""
-    if pool.here and (steps is None or limits.seconds is not None):
+def _workers(pool: TaskPool, judge: Judge, steps: Steps | None) -> Workers | None:
+    """Who searches parts and judges; ``None`` where the whole is done here, and nothing is on record."""
+    if pool.here and steps is None:
         return None
     workers = Workers(pool, judge)
     return workers if steps is None else RecordedWorkers(workers, steps)

@@ -76,6 +76,19 @@ def test_verdicts_are_not_asked_for_again(records: Records, monkeypatch: pytest.
     assert (resumed.candidates, resumed.verdicts) == (whole.candidates, whole.verdicts)
 
 
+def test_verdicts_of_a_search_under_a_clock_are_kept(records: Records, monkeypatch: pytest.MonkeyPatch) -> None:
+    program, limits = rms_norm_mlp(8, 64, 64), SearchLimits(seconds=600.0)
+    kill_at(monkeypatch, workers, "_verdicts", 2)
+    with pytest.raises(Killed):
+        discover_family(program, limits, records)
+    monkeypatch.undo()
+    at_once_again(monkeypatch)
+    judged = kill_at(monkeypatch, workers, "_verdicts", 99)
+    resumed = discover_family(program, limits, records).discovery
+    assert judged.calls == 2
+    assert resumed.candidates == discover_family(program, SearchLimits(), Records.none()).discovery.candidates
+
+
 def at_once_again(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(families, "Steps", lambda records, run: Steps(records, run, interval=0.0))
 
