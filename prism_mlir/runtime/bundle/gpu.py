@@ -88,7 +88,7 @@ class Gpu:
         for _ in range(int(seconds * 1e6 / LONGEST_WAIT_US)):
             self._wait(LONGEST_WAIT_US)
         if seconds > 0:
-            self.run(lambda: None, 10 * seconds + 1)
+            self.run(lambda: None, 10.0 + seconds)
 
     def run(self, enqueue: Callable[[], None], deadline_s: float) -> None:
         """Run to the end. Raises :class:`Overdue` after ``deadline_s``, :class:`CudaError` for what went wrong on the device."""

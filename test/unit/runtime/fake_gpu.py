@@ -190,7 +190,8 @@ class FakeGpu(FakeDriver):
         if self.host_us >= self.events[event]:
             self.dead |= self.pending
             return (ILLEGAL if self.dead else OK,)
-        self.host_us += HANG_POLL_US if math.isinf(self.events[event]) else POLL_US
+        left = self.events[event] - self.host_us
+        self.host_us += HANG_POLL_US if math.isinf(left) else max(POLL_US, left / 4)
         return (NOT_READY,)
 
     def cuEventElapsedTime(self, start: int, stop: int) -> tuple[Any, float]:
@@ -233,21 +234,16 @@ class FakeGpu(FakeDriver):
         return (OK,)
 
     def _execute(self, module: Any, entry: str, shape: Any, shared: int, values: Any, types: Any) -> None:
-        buffers = [self.memory[v] for v, t in zip(values, types, strict=True) if t is ctypes.c_void_p and v]
-        key = (id(module), entry, tuple(bytes(b) for b in buffers))
+        pointers = list(dict.fromkeys(v for v, t in zip(values, types, strict=True) if t is ctypes.c_void_p and v))
+        key = (id(module), entry, *(bytes(self.memory[p]) for p in pointers))
         if key not in self.results:
-            arrays = [np.frombuffer(b, np.uint8).copy() for b in buffers]
-            left = iter(arrays)
-            given: list[Any] = []
-            for value, kind in zip(values, types, strict=True):
-                if kind is not ctypes.c_void_p:
-                    given.append(value)
-                else:
-                    given.append(next(left) if value else np.zeros(16, np.uint8))
+            arrays = {p: np.frombuffer(self.memory[p], np.uint8).copy() for p in pointers}
+            arrays[0] = np.zeros(16, np.uint8)
+            given = [arrays[v] if t is ctypes.c_void_p else v for v, t in zip(values, types, strict=True)]
             kernel = module.kernel(entry)
             kernel.run(
                 grid=shape[:3], block=shape[3:], args=given, shared_bytes=shared, checks=FAST_CHECKS, engine="auto"
             )
-            self.results[key] = [a.tobytes() for a in arrays]
-        for buffer, result in zip(buffers, self.results[key], strict=True):
-            buffer[:] = result
+            self.results[key] = [arrays[p].tobytes() for p in pointers]
+        for pointer, result in zip(pointers, self.results[key], strict=True):
+            self.memory[pointer][:] = result
