@@ -1,7 +1,8 @@
 """Functions with dynamic sizes, compiled whole: every variant against NumPy in f64, at sizes of its range and below.
 
 Buffers have exactly the sizes of the run, and the PTX machine has all its checks on. Tolerances are those of the one rounding of
-a result, and of operands of products that code rounds (u = 2**-11 for f16, 2**-8 for bf16), with 5 % for sums and functions in f32.
+a result, and of operands of products that code rounds (u = 2**-11 for f16, 2**-8 for bf16), with 5 % for sums and functions in
+f32.
 """
 
 from __future__ import annotations
