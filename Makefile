@@ -2,7 +2,7 @@
 #
 #   make demo         compile examples/rms_norm.mlir and show what was found, proved, chosen, emitted and checked
 #   make test         lint, types, lit tests, unit tests
-#   make test-extras  tests that need heavy optional wheels (torch, jax, triton, iree, ptxas, mlir-opt); what is missing is skipped by name
+#   make test-extras  tests that need heavy optional wheels (torch, jax, triton, iree, dask, ptxas, mlir-opt); what is missing is skipped by name
 #   make bench        every script in benchmarks/
 #   make mutation     full mutation tests: thousands of wrong graphs, none may be proved; thousands of wrong PTX kernels, to be caught
 #   make docs         the reference pages in docs/reference

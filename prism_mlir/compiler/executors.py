@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import asyncio
 import importlib.util
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future
+from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
@@ -117,8 +118,10 @@ def _dask(spec: str) -> Iterator[OpenExecutor]:
 
     address = re.sub(r"^dask://", "", spec).rstrip("/")  # without a scheme Dask takes that of its configuration
     try:
+        with ThreadPoolExecutor(1) as thread:  # which has no event loop yet, whatever the caller has
+            thread.submit(asyncio.run, _knock(address)).result()
         client = Client(address, timeout=CONNECT_SECONDS, set_as_default=False, name="prism")
-    except (OSError, ValueError, ImportError) as error:  # a timeout is an OSError
+    except (OSError, RuntimeError, TypeError, ValueError, ImportError) as error:  # a timeout is an OSError
         reason = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise ExecutionError(f"no Dask scheduler answers at {spec} ({reason})", None, _START) from None
     try:
@@ -138,6 +141,15 @@ def _dask(spec: str) -> Iterator[OpenExecutor]:
         )
     finally:
         client.close(timeout=CONNECT_SECONDS)
+
+
+async def _knock(address: str) -> None:
+    """Connect, once. A client that cannot tries again and again, and says so even when it has been given up."""
+    from distributed import Security
+    from distributed.comm import connect
+
+    comm = await connect(address, timeout=CONNECT_SECONDS, **Security().get_connection_args("client"))
+    await comm.close()
 
 
 _START = "start one with 'dask scheduler', and workers with 'dask worker HOST:PORT --nthreads 1'"
