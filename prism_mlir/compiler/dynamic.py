@@ -15,10 +15,9 @@ from time import perf_counter
 
 from prism_mlir.compiler.buckets import Bucket, SizeOptions, buckets, exact_sizes
 from prism_mlir.compiler.dynamic_check import SizeCheck, check_variant
-from prism_mlir.compiler.dynamic_host import dynamic_host_module
+from prism_mlir.compiler.dynamic_host import check_dynamic_host, dynamic_host_module
 from prism_mlir.compiler.dynamic_sizes import SizedFunction, sized_function
 from prism_mlir.compiler.families import discover_family
-from prism_mlir.compiler.host_module import check_host
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.parts import BuiltPart, BuiltProgram, build_program, join_launches
 from prism_mlir.compiler.pipeline import kernel_binaries
@@ -110,7 +109,7 @@ class _Compiler:
     def run(self) -> DynamicCompilation:
         started = perf_counter()
         written = read_module(self.source.text, self.source.filename, normalise=False)
-        check_host(written, self.options)
+        check_dynamic_host(written, self.options)
         function = sized_function(self.source)
         exact = exact_sizes(self.sizes.exact, function.names, self.sizes.largest)
         wanted = buckets(function.names, self.sizes.largest, exact)

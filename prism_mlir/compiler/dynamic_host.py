@@ -20,6 +20,7 @@ from prism_mlir.compiler.host_module import (
     HostBuffer,
     HostFunction,
     KernelBinary,
+    check_host,
     device_name,
     fresh_symbol,
     function_type,
@@ -118,6 +119,17 @@ def _read_dim(
     return [f"{name}_at = arith.constant {dim} : index", f"{name} = {read}, {name}_at : {kind}"]
 
 
+def check_dynamic_host(source: UpstreamModule, options: CompileOptions) -> None:
+    """As :func:`~prism_mlir.compiler.host_module.check_host`; buffers between kernels are not for the caller to give either,
+    since every variant needs others."""
+    check_host(source, options)
+    if options.workspace is WorkspacePlace.ARGUMENT:
+        function, _ = choose_function(source, options.function)
+        raise UnsupportedError(
+            "workspace as arguments of a function with dynamic sizes", source.locate(function), "use --workspace alloc"
+        )
+
+
 def dynamic_host_module(
     source: UpstreamModule,
     dispatch: Dispatch,
@@ -131,16 +143,11 @@ def dynamic_host_module(
     results:  shapes of the function's results at every size
     binaries: PTX file that launches name -> what to put in a ``gpu.binary``
 
-    Raises as :func:`~prism_mlir.compiler.host_module.host_module`; :class:`UnsupportedError` for buffers between kernels that
-    the caller is to give, since every variant needs others.
+    Raises as :func:`~prism_mlir.compiler.host_module.host_module`. The module must have passed :func:`check_dynamic_host`.
     """
     from mlir import ir
 
     function, name = choose_function(source, options.function)
-    if options.workspace is WorkspacePlace.ARGUMENT:
-        raise UnsupportedError(
-            "workspace as arguments of a function with dynamic sizes", source.locate(function), "use --workspace alloc"
-        )
     module, kind = source.module, function_type(function)
     taken = {symbol_name(op) for op in module.regions[0].blocks[0] if "sym_name" in op.operation.attributes}
     symbols = {ptx: fresh_symbol(f"{ptx.removesuffix('.ptx')}_binary", taken) for ptx in binaries}
