@@ -2,8 +2,8 @@
 
 Two tables. First RMSNorm at all sizes of a grid, one after the other with one set of tuning records: only the first one searches
 and proves. Then the paper's ten configurations with no records, and again with those of the first time. Every compilation is a
-process of its own; ``process s`` is its wall clock with start-up and all imports, ``cpu s`` what it computed, the other columns
-are its own steps. Times of a busy machine are long: compare ``cpu s``.
+process of its own; ``process s`` is its wall clock with start-up and all imports, ``cpu s`` what it computed, without what
+processes it started did (``--jobs 1`` starts none); the other columns are its own steps. Times of a busy machine are long.
 
     python benchmarks/tuning.py [--grid/--no-grid] [--paper/--no-paper] [--jobs N] [--only TEXT] [--json FILE]
 """

@@ -27,12 +27,13 @@ from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import ScheduledGraph
 from prism_mlir.tune.choose import Ranked
 from prism_mlir.tune.cost import cost
+from prism_mlir.tune.profile import Timing
 from prism_mlir.tune.records.store import Records
 from prism_mlir.tune.targets import find_target
 
 FORMAT = 1
 MODEL = "model"
-DEVICE = "device"
+DEVICE, DEVICE_WARM = "device", "device, warm"  # with nothing of the inputs in L2, and with all that fits
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,8 +121,10 @@ class Choices:
             self.records.add_measurement(self.key, c.name, MODEL, c.model_us, None, here)
         for timing in () if selection.profile is None else selection.profile.timings:
             name = Considered.name_of(timing.scheduled)
-            spread = max(timing.samples) - min(timing.samples)
-            self.records.add_measurement(self.key, name, DEVICE, timing.median_us, spread, here)
+            self.records.add_measurement(self.key, name, DEVICE, timing.median_us, timing.iqr_us, here)
+            if timing.warm:
+                warm = Timing(timing.scheduled, timing.warm)
+                self.records.add_measurement(self.key, name, DEVICE_WARM, warm.median_us, warm.iqr_us, here)
 
     def _selection(self, data: Any, graphs: Sequence[KernelGraph]) -> Selection | None:
         graph, schedule = graph_from_data(data["graph"]), schedule_from_data(data["schedule"])
