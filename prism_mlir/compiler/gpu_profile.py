@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from prism_mlir.codegen.compile import CompiledKernel
+from prism_mlir.compiler.execute import Emulator
 from prism_mlir.compiler.expected import recipes, within_bounds
 from prism_mlir.compiler.input_sets import argument_types
 from prism_mlir.graph.errors import ExecutionError, MissingToolError
@@ -27,10 +28,13 @@ MeasureKernel = Callable[[CompiledKernel, float | None], Samples]
 
 
 @contextmanager
-def gpu_profiler(worker: Worker | None = None, settings: Settings | None = None) -> Iterator[GpuProfiler]:
+def gpu_profiler(
+    worker: Worker | None = None, settings: Settings | None = None, *, check: bool = True
+) -> Iterator[GpuProfiler]:
     """Measures on the first GPU for the time of a ``with`` block. Raises :class:`MissingToolError` where there is none.
 
     worker: what measures, where it is not to be a child process
+    check:  first run each kernel on the PTX machine: a race may not show on the GPU, and would be found when it is chosen
     """
     measuring = Child(worker_command()) if worker is None else worker
     with tempfile.TemporaryDirectory(prefix="prism-profile-") as folder:
@@ -39,7 +43,7 @@ def gpu_profiler(worker: Worker | None = None, settings: Settings | None = None)
                 measuring.device()
             except NoDriver as error:
                 raise MissingToolError(error.message, None, error.hint) from None
-            yield GpuProfiler(measuring, Path(folder), settings or Settings())
+            yield GpuProfiler(measuring, Path(folder), settings or Settings(), check)
         finally:
             measuring.close()
 
@@ -54,6 +58,7 @@ class GpuProfiler:
     worker: Worker
     folder: Path
     settings: Settings
+    check: bool
     programs: int = field(default=0)
 
     def __call__(self, program: Program, *, tf32: bool = False) -> MeasureKernel:
@@ -61,7 +66,8 @@ class GpuProfiler:
         place = self.folder / str(self.programs)
         place.mkdir()
         inputs = recipes(argument_types(program), 0)
-        expected = within_bounds(program, [draw(r) for r in inputs], tf32=tf32)
+        arguments = [draw(r) for r in inputs]
+        expected = within_bounds(program, arguments, tf32=tf32)
         save(place / "expected.npz", list(expected))
         row = {
             "name": str(place),
@@ -69,7 +75,13 @@ class GpuProfiler:
             "outputs": [{"dtype": e.dtype, "shape": list(e.shape)} for e in expected],
             "values": "expected.npz",
         }
-        return lambda kernel, best: self._measure(place, row, kernel, best)
+
+        def measured(kernel: CompiledKernel, best: float | None) -> Samples:
+            if self.check:
+                Emulator(kernel.launch, {kernel.launch.kernels[0].ptx: kernel.ptx})(arguments)
+            return self._measure(place, row, kernel, best)
+
+        return measured
 
     def _measure(self, place: Path, row: dict[str, Any], kernel: CompiledKernel, best: float | None) -> Samples:
         (place / kernel.launch.kernels[0].ptx).write_text(kernel.ptx, encoding="utf-8")

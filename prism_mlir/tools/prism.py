@@ -149,7 +149,7 @@ def compile_command(
     )
     console = Console(quiet=quiet, highlight=False, soft_wrap=True)
     with (
-        gpu_timer() if profile and not on_cluster(executor) else nullcontext() as prepare,
+        gpu_timer(check) if profile and not on_cluster(executor) else nullcontext() as prepare,
         step_status(console, verbose=verbose) as show,
         Records.open(warn=_warn) as records,
     ):
@@ -164,11 +164,13 @@ def compile_command(
     print_summary(console, done, output, files)
 
 
-def gpu_timer() -> AbstractContextManager[Prepare]:
-    """Measures compiled code on the first GPU. Raises :class:`MissingToolError` where there is none, when it is entered."""
+def gpu_timer(check: bool) -> AbstractContextManager[Prepare]:
+    """Measures compiled code on the first GPU, checked before that or not. Entered where there is none, it raises
+    :class:`MissingToolError`.
+    """
     from prism_mlir.compiler.gpu_profile import gpu_profiler
 
-    return gpu_profiler()
+    return gpu_profiler(check=check)
 
 
 def _warn(text: str) -> None:

@@ -16,6 +16,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "runtime"))
 from fake_gpu import Behaviour, FakeGpu
 
 from prism_mlir.compiler import expected as expectations
+from prism_mlir.compiler import gpu_profile
 from prism_mlir.compiler.accuracy import compare, reduction_length, references
 from prism_mlir.compiler.expected import expected_outputs, within_bounds
 from prism_mlir.compiler.gpu_profile import gpu_profiler
@@ -119,6 +120,30 @@ def test_without_a_device_nothing_is_begun(monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
     with pytest.raises(MissingToolError, match="CUDA driver"), gpu_profiler():
         pass
+
+
+def test_candidates_that_fail_a_check_on_the_ptx_machine_are_not_measured(
+    source: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second kernel that is checked has a race, as the machine would say it."""
+    checked: list[Any] = []
+
+    class Watched(gpu_profile.Emulator):
+        def __call__(self, arguments: Any) -> Any:
+            checked.append(self.launch)
+            if len(checked) == 2:
+                raise ExecutionError("emitted code is wrong: race")
+            return super().__call__(arguments)
+
+    monkeypatch.setattr(gpu_profile, "Emulator", Watched)
+    fake = ByGrid()
+    (part,) = profiled(source, fake)
+    found = part.selection.profile
+    assert [f.reason for f in found.failures] == ["emitted code is wrong: race"]
+    assert len(checked) == len(found.timings) + 1
+    with gpu_profiler(Local(fake, fake.seconds), FEW, check=False) as prepare:
+        prepare(part.part.program)(part.selection.kernel, None)
+    assert len(checked) == len(found.timings) + 1
 
 
 def drawn(program: Program) -> tuple[list[np.ndarray], list[np.ndarray]]:

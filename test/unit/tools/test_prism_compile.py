@@ -222,7 +222,7 @@ def test_profile_lets_the_driver_decide(
     def prepare(program):  # type: ignore[no-untyped-def]
         return lambda kernel, best_us: Samples((next(times),))
 
-    monkeypatch.setattr(prism, "gpu_timer", lambda: nullcontext(prepare))
+    monkeypatch.setattr(prism, "gpu_timer", lambda check: nullcontext(prepare))
     assert main(["compile", str(source), "-o", str(tmp_path / "out"), "--profile"]) == 0
     assert "measured 3.0 us" in capsys.readouterr().out
     report = json.loads((tmp_path / "out" / "report.json").read_text())
