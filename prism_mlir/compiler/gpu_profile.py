@@ -61,7 +61,7 @@ class GpuProfiler:
     check: bool
     programs: int = field(default=0)
 
-    def __call__(self, program: Program, *, tf32: bool = False) -> MeasureKernel:
+    def __call__(self, program: Program, tf32: bool = False) -> MeasureKernel:
         self.programs += 1
         place = self.folder / str(self.programs)
         place.mkdir()

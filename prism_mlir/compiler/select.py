@@ -23,8 +23,10 @@ from prism_mlir.tune.targets import find_target
 
 PROFILED = 8
 
-Prepare = Callable[[Program], Callable[[CompiledKernel, float | None], Samples]]
-"""For a program, what runs a kernel of it on a GPU, given the best median so far, and says how long that takes."""
+Prepare = Callable[[Program, bool], Callable[[CompiledKernel, float | None], Samples]]
+"""For a program, and whether its products may round to tf32: what runs a kernel of it on a GPU, given the best median so far, and
+says how long that takes.
+"""
 
 
 def check_outputs(program: Program, place: Location | None = None) -> None:
@@ -110,7 +112,7 @@ def _measured(
         pool, Builder(program, find_target(options.target).arch), candidates
     )
     if prepare is not None:
-        on_gpu = prepare(program)
+        on_gpu = prepare(program, options.allow_tf32)
     else:
         progress(f"building and timing {len(candidates)} schedules on {pool.opened.name}")
         known = list(outcomes)

@@ -142,8 +142,32 @@ def test_candidates_that_fail_a_check_on_the_ptx_machine_are_not_measured(
     assert [f.reason for f in found.failures] == ["emitted code is wrong: race"]
     assert len(checked) == len(found.timings) + 1
     with gpu_profiler(Local(fake, fake.seconds), FEW, check=False) as prepare:
-        prepare(part.part.program)(part.selection.kernel, None)
+        prepare(part.part.program, False)(part.selection.kernel, None)
     assert len(checked) == len(found.timings) + 1
+
+
+TF32 = """func.func @product(%x: tensor<16x64xf32>, %w: tensor<64x32xf32>) -> tensor<16x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %empty = tensor.empty() : tensor<16x32xf32>
+  %start = linalg.fill ins(%zero : f32) outs(%empty : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %r = linalg.matmul ins(%x, %w : tensor<16x64xf32>, tensor<64x32xf32>) outs(%start : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %r : tensor<16x32xf32>
+}
+"""
+
+
+def test_products_that_may_round_to_tf32_are_judged_as_such(tmp_path: Path) -> None:
+    """Rounding factors to 10 bits is far outside of what f32 sums may lose."""
+    path, fake = tmp_path / "product.mlir", ByGrid()
+    path.write_text(TF32)
+    with gpu_profiler(Local(fake, fake.seconds), FEW) as prepare:
+        done = compile_file(path, CompileOptions(profile=True, check=False, allow_tf32=True), prepare=prepare)
+        (part,) = done.built.parts
+        assert ".tf32" in part.selection.kernel.ptx
+        assert part.selection.profile is not None
+        assert part.selection.profile.failures == ()
+        with pytest.raises(ExecutionError, match="output 0: element"):
+            prepare(part.part.program, False)(part.selection.kernel, None)
 
 
 def drawn(program: Program) -> tuple[list[np.ndarray], list[np.ndarray]]:

@@ -219,7 +219,7 @@ def test_profile_lets_the_driver_decide(
 
     times = iter([9.0, 7.0, 3.0, 5.0, 8.0, 8.0, 8.0, 8.0])
 
-    def prepare(program):  # type: ignore[no-untyped-def]
+    def prepare(program, tf32):  # type: ignore[no-untyped-def]
         return lambda kernel, best_us: Samples((next(times),))
 
     monkeypatch.setattr(prism, "gpu_timer", lambda check: nullcontext(prepare))
