@@ -18,6 +18,7 @@ from prism_mlir.tools import (
     prism_bench,
     prism_bundle,
     prism_cache,
+    prism_cost,
     prism_explain,
     prism_ptx,
     prism_verify,
@@ -192,6 +193,7 @@ prism_ptx.register(app)
 prism_cache.register(app)
 prism_bench.register(app)
 prism_bundle.register(app)
+prism_cost.register(app)
 
 
 _INTERRUPTED = "error: interrupted; nothing was written"

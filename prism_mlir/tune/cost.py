@@ -39,6 +39,7 @@ class KernelCost:
     blocks, resident:   blocks of the grid, and how many one SM holds at a time
     full_waves, last_wave: waves that fill every SM, and the blocks of the ragged last one
     dram_bytes:         compulsory bytes, and re-reads that miss L2; none where the working set is in L2 already
+    reread_bytes:       the part of them that was read before
     l2_bytes:           bytes of every tile that is loaded or saved
     l2_in_use:          different bytes that L2 serves at a time: those that blocks read together, or all of a warm working set
     in_flight_bytes:    bytes that copies keep in flight on one SM
@@ -56,6 +57,7 @@ class KernelCost:
     shared_bytes: int
     registers: int
     dram_bytes: int
+    reread_bytes: int
     l2_bytes: int
     l2_in_use: int
     in_flight_bytes: int
@@ -179,6 +181,7 @@ def _block_cost(kernel: SizedKernel, target: Target, in_l2: int, known: int | No
         shared_bytes=shared,
         registers=registers,
         dram_bytes=dram_bytes,
+        reread_bytes=0 if in_l2 else moved.missed,
         l2_bytes=moved.l2,
         l2_in_use=in_use,
         in_flight_bytes=moved.in_flight,
@@ -213,6 +216,7 @@ def _library_cost(graph: KernelGraph, node: LibraryNode, value: int, target: Tar
         shared_bytes=0,
         registers=0,
         dram_bytes=0 if in_l2 else size,
+        reread_bytes=0,
         l2_bytes=size,
         l2_in_use=size,
         in_flight_bytes=0,
