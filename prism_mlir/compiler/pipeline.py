@@ -151,7 +151,9 @@ class _Line:
     def run(self, options: CompileOptions) -> tuple[_Result, tuple[Round, ...]]:
         """In one go, or in rounds where there is a limit of time."""
         if options.time_limit is None:
-            return self.check(self.build(options)), ()
+            built = self.build(options)
+            self.progress.best(built.model_us)
+            return self.check(built), ()
         left = max(0.0, options.time_limit - self.clock.total)
         known = is_on_record(self.program, options.limits, self.records, options.seed)
         return Rounds(self.build, self.check, self.progress.best).run(options, left, known=known)

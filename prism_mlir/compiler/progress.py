@@ -46,7 +46,7 @@ class Progress:
         self._floor_us = microseconds
 
     def best(self, microseconds: float) -> None:
-        """The best modelled time of a program that is complete and checked."""
+        """The best modelled time of a program that is complete, and checked where that comes before the next step."""
         self._best_us = microseconds
         self._refresh()
 
