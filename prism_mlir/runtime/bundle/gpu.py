@@ -85,6 +85,7 @@ class Gpu:
 
     def wake(self, seconds: float) -> None:
         """Keep the device busy for a while, so that its clocks rise from where they are when nothing is done."""
+        self._wait_us = SHORTEST_WAIT_US
         for _ in range(int(seconds * 1e6 / LONGEST_WAIT_US)):
             self._wait(LONGEST_WAIT_US)
         if seconds > 0:
