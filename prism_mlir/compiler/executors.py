@@ -37,7 +37,7 @@ class OpenExecutor:
     here:         calls run in this very process, when they are submitted
     installation: digest that workers must have, empty where they run the same files
     gpu:          what ``submit`` is also told for a call that needs a GPU; ``None`` where this process has to do it
-    check:        raises where waiting has become pointless
+    check:        raises where waiting for a call, with or without a GPU, has become pointless
     abandon:      ends what runs, as far as that is possible
     """
 
@@ -48,7 +48,7 @@ class OpenExecutor:
     here: bool = False
     installation: str = ""
     gpu: Callable[[], Mapping[str, Any]] | None = None
-    check: Callable[[], None] | None = None
+    check: Callable[[bool], None] | None = None
     abandon: Callable[[], None] = field(default=lambda: None)
 
 
@@ -160,7 +160,8 @@ class _Cluster:
 
     def __init__(self, client: Any, spec: str) -> None:
         self.client, self.spec = client, spec
-        self.seen, self.asked = monotonic(), -FRESH_SECONDS
+        self.seen = {False: monotonic(), True: monotonic()}  # when there was a worker, and one with a GPU, last
+        self.asked = -FRESH_SECONDS
         self.described: Mapping[str, Any] = {}
 
     def wait(self) -> None:
@@ -175,7 +176,8 @@ class _Cluster:
 
     def gpu(self) -> Mapping[str, Any]:
         """Raises :class:`ExecutionError` where no worker declares a GPU."""
-        if not any(w.get("resources", {}).get("GPU", 0) >= 1 for w in self._described().values()):
+        self.seen[True] = monotonic()
+        if not self._usable(with_gpu=True):
             raise ExecutionError(
                 f"no worker of {self.spec} declares a GPU",
                 None,
@@ -183,14 +185,20 @@ class _Cluster:
             )
         return {"resources": GPU}
 
-    def check(self) -> None:
-        """Raises :class:`ExecutionError` where all workers have been gone for a while, or the scheduler is."""
+    def check(self, with_gpu: bool) -> None:
+        """Raises :class:`ExecutionError` where all workers that could do it have been gone for a while, or the scheduler is."""
         if self.client.status in ("closing", "closed"):
             raise ExecutionError(f"the Dask scheduler at {self.spec} has gone", None, _START)
-        if self._described():
-            self.seen = monotonic()
-        elif monotonic() - self.seen > ALONE_SECONDS:
-            raise ExecutionError(f"the last worker of {self.spec} has gone", None, _START)
+        if self._usable(with_gpu):
+            self.seen[with_gpu] = monotonic()
+        elif monotonic() - self.seen[with_gpu] > ALONE_SECONDS:
+            raise ExecutionError(
+                f"the last worker of {self.spec}{' with a GPU' if with_gpu else ''} has gone", None, _START
+            )
+
+    def _usable(self, with_gpu: bool) -> bool:
+        described = self._described().values()
+        return any(not with_gpu or w.get("resources", {}).get("GPU", 0) >= GPU["GPU"] for w in described)
 
     def _described(self) -> Mapping[str, Any]:
         """Workers as the scheduler describes them, asked for at most every :data:`FRESH_SECONDS`."""

@@ -24,6 +24,7 @@ class TaskPool:
     def __init__(self, opened: OpenExecutor) -> None:
         self.opened = opened
         self._outstanding: set[Future[Any]] = set()
+        self._on_gpu: set[Future[Any]] = set()
 
     @property
     def jobs(self) -> int:
@@ -67,6 +68,9 @@ class TaskPool:
         relay = Relay(again)
         self._outstanding.add(relay)
         relay.add_done_callback(self._outstanding.discard)
+        if options:
+            self._on_gpu.add(relay)
+            relay.add_done_callback(self._on_gpu.discard)
         relay.follow(send(None))
         return relay
 
@@ -127,7 +131,7 @@ class TaskPool:
                     return future.result()
                 if check is None or (end is not None and monotonic() >= end):
                     raise
-                check()
+                check(future in self._on_gpu)
 
     def abandon(self) -> None:
         """Cancel everything that is not done, and end what runs where that is possible. The pool can be used on."""

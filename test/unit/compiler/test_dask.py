@@ -226,6 +226,19 @@ def test_workers_that_do_not_come_back(tmp_path: Path, monkeypatch: pytest.Monke
             list(pool.ordered(Context(0), pool_tasks.sleep, [(600,)]))
 
 
+def test_a_gpu_that_does_not_come_back(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another worker is still there; it has no GPU."""
+    monkeypatch.setattr(executors, "ALONE_SECONDS", 1.0)
+    with cluster(tmp_path, GPU, ()) as started, open_pool(started.spec) as pool:
+        workers_of(pool)
+        pid = pool.result(pool.submit(Context(0), pool_tasks.pid_of, gpu=True))
+        nanny = started.workers[0].pid
+        threading.Timer(1.0, lambda: [os.kill(p, signal.SIGKILL) for p in (nanny, pid)]).start()
+        with pytest.raises(ExecutionError, match=f"the last worker of {started.spec} with a GPU has gone"):
+            pool.result(pool.submit(Context(0), pool_tasks.sleep, 600, gpu=True))
+        assert list(pool.ordered(Context(0), pool_tasks.square, [(3,)])) == [9]
+
+
 def test_a_scheduler_that_dies(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
     with cluster(tmp_path, ()) as started:
         with open_pool(started.spec) as pool:
