@@ -32,6 +32,7 @@ from prism_mlir.graph.schedule import Schedule
 
 _MAX_GRID = (2**31 - 1, 65535, 65535)
 _MAX_WARPS, _MAX_STAGES = 32, 8
+_MAX_RESIDENCY, _THREADS_PER_SM = 32, 2048  # of an SM of sm_80 (programming guide, "compute capabilities")
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,9 @@ def _check_schedule(schedule: Schedule) -> None:
         raise ScheduleError(f"{schedule.warps} warps a block, the limits are 1 and {_MAX_WARPS}")
     if not 1 <= schedule.stages <= _MAX_STAGES:
         raise ScheduleError(f"{schedule.stages} pipeline stages, the limits are 1 and {_MAX_STAGES}")
+    most = min(_MAX_RESIDENCY, _THREADS_PER_SM // (schedule.warps * 32))
+    if not 0 <= schedule.residency <= most:
+        raise ScheduleError(f"{schedule.residency} blocks of {schedule.warps} warps an SM, it holds {most}")
 
 
 def _custom_nodes(graph: KernelGraph) -> Iterator[CustomNode]:
@@ -159,7 +163,7 @@ def _place(tensors: TensorTable, node: CustomNode, schedule: Schedule) -> tuple[
     _grid(node, schedule)
     assert node.mapping is not None
     strides = [t.view.strides for t in tensors.sources(node)]
-    placement = place(node.block, node.mapping, schedule.size_of, schedule.stages, strides)
+    placement = place(node.block, node.mapping, schedule.size_of, schedule.stages, strides, schedule.orientation)
     sharing = placement.sharing_warps(schedule.warps)
     if sharing > REDUCING_WARPS:
         raise ScheduleError(f"{sharing} warps share rows of a tile that is reduced, more than {REDUCING_WARPS}")
@@ -213,13 +217,15 @@ def _lower_node(
     builder.when(state.stores_something() if idle else True, lambda: lowering.run(mapping, places))
     grid, block = _grid(node, schedule), (warps * 32, 1, 1)
     blocks = None if dynamic is None else dynamic.grid(placement, schedule.size_of)
-    text = _function(names[0], parameters.formals, builder.text, None if blocks else grid, block)
+    known = _known(schedule, None if blocks else grid)
+    text = f"gpu.func @{names[0]}({parameters.formals}) kernel attributes {{{known}}} {{\n{builder.text}\n    gpu.return\n  }}"
     launch = KernelLaunch(*names, grid, block, memory.total, parameters.arguments)
     return text, replace(launch, blocks=blocks, sizes=tuple(SizeArgument(k, n) for k, n in enumerate(sizes)))
 
 
-def _function(entry: str, formals: str, body: str, grid: tuple[int, ...] | None, block: tuple[int, ...]) -> str:
-    known = f"known_block_size = array<i32: {', '.join(map(str, block))}>"
+def _known(schedule: Schedule, grid: tuple[int, ...] | None) -> str:
+    """What the compilers after this one may rely on, as attributes of the function."""
+    known = f"known_block_size = array<i32: {schedule.warps * 32}, 1, 1>"
     if grid is not None:
         known += f", known_grid_size = array<i32: {', '.join(map(str, grid))}>"
-    return f"gpu.func @{entry}({formals}) kernel attributes {{{known}}} {{\n{body}\n    gpu.return\n  }}"
+    return known + (f", nvvm.minctasm = {schedule.residency} : i32" if schedule.residency else "")

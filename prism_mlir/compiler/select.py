@@ -140,8 +140,4 @@ def _measured(
 
 def describe(scheduled: ScheduledGraph) -> str:
     """One line: which graph, at which sizes."""
-    schedule = scheduled.schedule
-    sizes = " ".join(f"{name}={size}" for name, size in schedule.sizes)
-    return f"graph {scheduled.graph.fingerprint} {sizes} warps={schedule.warps} stages={schedule.stages}".replace(
-        "  ", " "
-    )
+    return f"graph {scheduled.graph.fingerprint} {scheduled.schedule.text}"

@@ -103,8 +103,7 @@ class Considered:
 
 
 def _name(fingerprint: str, schedule: Schedule) -> str:
-    sizes = " ".join(f"{name}={size}" for name, size in schedule.sizes)
-    return f"{fingerprint} {sizes} warps={schedule.warps} stages={schedule.stages}"
+    return f"{fingerprint} {schedule.text}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,7 +16,7 @@ from prism_mlir.graph.kernel import CustomNode, DimEquality, KernelGraph, Librar
 from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.ops import Op
 from prism_mlir.graph.scalar_fn import ScalarFn
-from prism_mlir.graph.schedule import Schedule
+from prism_mlir.graph.schedule import Orientation, Schedule
 
 T = TypeVar("T")
 
@@ -45,15 +45,20 @@ def graph_from_data(data: Any) -> KernelGraph:
 
 
 def schedule_to_data(schedule: Schedule) -> dict[str, Any]:
-    """A schedule as JSON-able data."""
-    return {"sizes": dict(schedule.sizes), "warps": schedule.warps, "stages": schedule.stages}
+    """A schedule as JSON-able data; what is not asked is not there."""
+    turned = None if schedule.orientation is Orientation.AUTO else schedule.orientation.value
+    asked = _given(orientation=turned, residency=schedule.residency)
+    return {"sizes": dict(schedule.sizes), "warps": schedule.warps, "stages": schedule.stages, **asked}
 
 
 def schedule_from_data(data: Any) -> Schedule:
     """Read a schedule. Raises :class:`InputError` where data is not one."""
     try:
         sizes = {_name(p): _positive(n) for p, n in data["sizes"].items()}
-        return Schedule.of(sizes, _positive(data["warps"]), _positive(data["stages"]))
+        orientation = Orientation(data.get("orientation", Orientation.AUTO))
+        residency = _positive(data["residency"]) if "residency" in data else 0
+        chosen = tuple(sorted(sizes.items()))
+        return Schedule(chosen, _positive(data["warps"]), _positive(data["stages"]), orientation, residency)
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         raise InputError(f"not a schedule: {type(error).__name__} {error}") from None
 

@@ -27,6 +27,7 @@ from prism_mlir.graph.errors import PrismError
 from prism_mlir.graph.mapping import Mapping, Partition, tile_partitions, tile_shape
 from prism_mlir.graph.ops import RUNNING_MAX, Kind, Op, Shape
 from prism_mlir.graph.program import row_major
+from prism_mlir.graph.schedule import Orientation
 from prism_mlir.graph.tile_layout import TileLayout
 
 SHARED_LIMIT = 163 * 1024
@@ -79,13 +80,17 @@ class Product:
     tf32: bool = False
 
     @staticmethod
-    def of(shape: Shape, k: int, dtype: DType, tf32: bool = False) -> Product:
-        """Choose the form with the least padding for a result tile ``[.., m, n]``; on a tie the normal one."""
+    def of(
+        shape: Shape, k: int, dtype: DType, tf32: bool = False, orientation: Orientation = Orientation.AUTO
+    ) -> Product:
+        """The product of a result tile ``[.., m, n]`` in the asked form; else in the one with the least padding, on a tie the
+        normal one."""
         *lead, m, n = shape
         normal = _round_up(m, _MMA_P) * _round_up(n, _MMA_Q)
         turned = _round_up(n, _MMA_P) * _round_up(m, _MMA_Q)
+        sideways = turned < normal if orientation is Orientation.AUTO else orientation is Orientation.SIDEWAYS
         fast = dtype in TENSOR_TYPES or tf32
-        return Product(prod(lead), m, n, k, dtype, fast and turned < normal, tf32)
+        return Product(prod(lead), m, n, k, dtype, fast and sideways, tf32)
 
     @property
     def on_tensor_cores(self) -> bool:
@@ -217,6 +222,7 @@ def place(
     sizes: MappingABC[str, int],
     stages: int,
     strides: Sequence[tuple[int, ...]] | None = None,
+    orientation: Orientation = Orientation.AUTO,
 ) -> Placement:
     """Decide where tiles live. ``strides`` are those of the block's inputs in elements (row-major where not given)."""
     missing = [p for p in block.parallel_dims if sizes.get(p, 0) < 1]
@@ -225,7 +231,7 @@ def place(
     for source in block.inputs:
         if source.dtype not in _CODE_TYPES:
             raise ScheduleError(f"no code for tensors of {source.dtype}", None, "use f16, bf16, f32 or, for masks, i1")
-    return _Placer(block, mapping, sizes, stages, strides).run()
+    return _Placer(block, mapping, sizes, stages, strides, orientation).run()
 
 
 def contiguous_dim(shape: Shape, strides: Sequence[int]) -> int:
@@ -303,6 +309,7 @@ class _Placer:
     sizes: MappingABC[str, int]
     stage_count: int
     strides: Sequence[tuple[int, ...]] | None
+    orientation: Orientation
     held: dict[int, Product] = field(default_factory=dict)
     spilled: set[int] = field(default_factory=set)
 
@@ -382,7 +389,7 @@ class _Placer:
         a, b = self.block.nodes[node].operands
         dtype = self._product_type(a, b)
         tf32 = dtype is DType.F32 and node in self.block.tf32
-        return Product.of(self.tiles[node], self.tiles[a][-1], dtype, tf32)
+        return Product.of(self.tiles[node], self.tiles[a][-1], dtype, tf32, self.orientation)
 
     def _product_type(self, a: int, b: int) -> DType:
         """The element type of a product: that of the loaded operands; with none, that of all loads it depends on. It is f32

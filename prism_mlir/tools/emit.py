@@ -22,6 +22,7 @@ from prism_mlir.compiler.parts import BuiltPart
 from prism_mlir.compiler.pipeline import Compilation
 from prism_mlir.dialects.sgraph.attributes import VerdictNote
 from prism_mlir.dialects.sgraph.bridge import graph_to_ir, program_to_ir
+from prism_mlir.graph.data import schedule_to_data
 from prism_mlir.graph.errors import InputError
 from prism_mlir.passes.gpu_to_ptx import binary_op
 from prism_mlir.passes.sgraph_fuse_threads import fuse_threads
@@ -106,7 +107,7 @@ def _part(built: BuiltPart) -> dict[str, Any]:
         "funnel": built.discovery.to_dict(),
         "verdict": built.discovery.verdict_of(graph).to_dict(),
         "graph": {"fingerprint": graph.fingerprint, "text": str(graph)},
-        "schedule": {"sizes": dict(schedule.sizes), "warps": schedule.warps, "stages": schedule.stages},
+        "schedule": schedule_to_data(schedule),
         "cost": {"total_us": cost.total_us, "limiter": cost.limiter, "dram_bytes": cost.dram_bytes},
         "space": selection.space.to_dict(),
         "considered": [c.to_dict() for c in selection.considered],

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 
+from prism_mlir.graph.data import schedule_to_data
 from prism_mlir.graph.errors import InputError
 from prism_mlir.tools.emit import file_name, json_text, versions, write_all
 
@@ -101,7 +102,7 @@ def _variant(variant: Variant) -> dict[str, Any]:
                 "name": part.part.program.name,
                 "verdict": part.discovery.verdict_of(selection.graph).to_dict(),
                 "graph": {"fingerprint": selection.graph.fingerprint, "text": str(selection.graph)},
-                "schedule": {"sizes": dict(schedule.sizes), "warps": schedule.warps, "stages": schedule.stages},
+                "schedule": schedule_to_data(schedule),
                 "cost": {"total_us": cost.total_us, "limiter": cost.limiter, "dram_bytes": cost.dram_bytes},
             }
         )
@@ -134,7 +135,7 @@ def _chosen(variant: Variant) -> str:
     for part in variant.built.parts:
         schedule, cost = part.selection.ranked.scheduled.schedule, part.selection.ranked.cost
         sizes = " ".join(f"d_{name}={size}" for name, size in schedule.sizes) or "one block"
-        rows.append(f"{sizes}, {schedule.warps} warps, {schedule.stages} stages, model {cost.total_us:.1f} us")
+        rows.append(f"{sizes}, {schedule.phrase}, model {cost.total_us:.1f} us")
     return "; ".join(rows)
 
 

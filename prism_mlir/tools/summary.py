@@ -54,7 +54,6 @@ def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
     discovery, scheduled = built.discovery, built.selection.ranked.scheduled
     counts, statuses = discovery.funnel.counts, [v.status for v in discovery.verdicts]
     chosen = str(built.selection.graph).splitlines()
-    schedule = f"{scheduled.schedule.warps} warps, {scheduled.schedule.stages} stages"
     return [
         ("program", f"{built.part.program.name}: {', '.join(str(n.op) for n in built.part.program.nodes)}"),
         (
@@ -72,7 +71,7 @@ def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
         ),
         ("space", f"{built.selection.space}{' (on record)' if built.selection.recorded else ''}"),
         *(("chosen" if k == 0 else "", line) for k, line in enumerate(chosen)),
-        ("", f"{_sizes(built)}, {schedule}, {_cost(built.selection)}"),
+        ("", f"{_sizes(built)}, {scheduled.schedule.phrase}, {_cost(built.selection)}"),
     ]
 
 

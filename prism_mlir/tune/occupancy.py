@@ -14,6 +14,7 @@ from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.ops import Shape
 from prism_mlir.graph.program import Program, row_major
+from prism_mlir.graph.schedule import Orientation
 from prism_mlir.tune.targets import Target
 
 LANES = 32
@@ -100,14 +101,18 @@ def row_bytes(block: BlockGraph, source: int, tile: Shape, strides: tuple[int, .
 
 
 def placed(
-    node: CustomNode, sizes: tuple[tuple[str, int], ...], stages: int, strides: tuple[tuple[int, ...], ...]
+    node: CustomNode,
+    sizes: tuple[tuple[str, int], ...],
+    stages: int,
+    strides: tuple[tuple[int, ...], ...],
+    orientation: Orientation = Orientation.AUTO,
 ) -> Placement:
     """Where the tiles of a graph-defined operator live at concrete sizes.
 
     Raises :class:`InputError` where its mapping is still symbols, :class:`~prism_mlir.graph.footprint.ScheduleError` where the
     block cannot be built. Remembers what it computed, since schedules that differ in warps and stages share it.
     """
-    placement = _placed(node.block, concrete_mapping(node), sizes, strides)
+    placement = _placed(node.block, concrete_mapping(node), sizes, strides, orientation)
     if stages == 1:
         return placement
     body = [b.kind == "load" and placement.stages[b.node] is Stage.BODY for b in placement.buffers]
@@ -124,10 +129,14 @@ def concrete_mapping(node: CustomNode) -> Mapping:
 
 @lru_cache(maxsize=8192)
 def _placed(
-    block: BlockGraph, mapping: Mapping, sizes: tuple[tuple[str, int], ...], strides: tuple[tuple[int, ...], ...]
+    block: BlockGraph,
+    mapping: Mapping,
+    sizes: tuple[tuple[str, int], ...],
+    strides: tuple[tuple[int, ...], ...],
+    orientation: Orientation,
 ) -> Placement:
     known: MappingABC[str, int] = dict(sizes)
-    return place(block, mapping, known, 1, strides)
+    return place(block, mapping, known, 1, strides, orientation)
 
 
 def _ceil(a: int, b: int) -> int:

@@ -66,7 +66,7 @@ def sized_kernels(graph: KernelGraph, schedule: Schedule, program: Program | Non
             continue
         block, strides = node.block, operand_strides(graph, node, program)
         own = tuple(item for item in schedule.sizes if item[0] in block.parallel_dims)
-        placement = placed(node, own, schedule.stages, strides)
+        placement = placed(node, own, schedule.stages, strides, schedule.orientation)
         saved = sum(value_bytes(graph, v, sizes, program) for v in results)
         blocks = prod(sizes[p] for p in block.grid)
         iterations = 1 if block.loop is None else sizes[block.loop]

@@ -105,6 +105,27 @@ sgraph.graph @g(%X: tensor<8xf16>) attributes {schedule = #sgraph.schedule<{x = 
 
 // -----
 
+// expected-error @+1 {{Expected one of 'sideways', 'upright'}}
+sgraph.graph @g(%X: tensor<8xf16>) attributes {schedule = #sgraph.schedule<{}, warps 4, stages 2, orientation slanted>} {
+  sgraph.yield %X : tensor<8xf16>
+}
+
+// -----
+
+// expected-error @+1 {{Expected 'residency'}}
+sgraph.graph @g(%X: tensor<8xf16>) attributes {schedule = #sgraph.schedule<{}, warps 4, stages 2, orientation upright, blocks 2>} {
+  sgraph.yield %X : tensor<8xf16>
+}
+
+// -----
+
+// expected-error @+1 {{a schedule asks for 1 resident block or more}}
+sgraph.graph @g(%X: tensor<8xf16>) attributes {schedule = #sgraph.schedule<{}, warps 4, stages 2, residency 0>} {
+  sgraph.yield %X : tensor<8xf16>
+}
+
+// -----
+
 // expected-error @+1 {{Expected one of 'proved', 'refuted', 'unknown'}}
 sgraph.graph @g(%X: tensor<8xf16>) attributes {verdict = #sgraph.verdict<maybe>} {
   sgraph.yield %X : tensor<8xf16>

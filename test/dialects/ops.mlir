@@ -61,6 +61,25 @@ sgraph.program @"two words"(%q: tensor<16x8xf16> as "a name", %k: tensor<8x64xf1
   sgraph.return %0 as "o" : tensor<16x64xf16>
 }
 
+// Schedules that ask for more than sizes, warps and stages.
+// CHECK-LABEL: sgraph.graph @turned(%x: tensor<8xf16>) attributes {schedule = #sgraph.schedule<{}, warps 2, stages 1, orientation sideways, residency 3>}
+sgraph.graph @turned(%x: tensor<8xf16>) attributes {schedule = #sgraph.schedule<{}, warps 2, stages 1, orientation sideways, residency 3>} {
+  %0 = sgraph.unary %x "exp(x)" : tensor<8xf16> -> tensor<8xf16>
+  sgraph.yield %0 : tensor<8xf16>
+}
+
+// CHECK-LABEL: sgraph.graph @upright(%x: tensor<8xf16>) attributes {schedule = #sgraph.schedule<{}, warps 2, stages 1, orientation upright>}
+sgraph.graph @upright(%x: tensor<8xf16>) attributes {schedule = #sgraph.schedule<{}, warps 2, stages 1, orientation upright>} {
+  %0 = sgraph.unary %x "exp(x)" : tensor<8xf16> -> tensor<8xf16>
+  sgraph.yield %0 : tensor<8xf16>
+}
+
+// CHECK-LABEL: sgraph.graph @resident(%x: tensor<8xf16>) attributes {schedule = #sgraph.schedule<{}, warps 2, stages 1, residency 2>}
+sgraph.graph @resident(%x: tensor<8xf16>) attributes {schedule = #sgraph.schedule<{}, warps 2, stages 1, residency 2>} {
+  %0 = sgraph.unary %x "exp(x)" : tensor<8xf16> -> tensor<8xf16>
+  sgraph.yield %0 : tensor<8xf16>
+}
+
 // A kernel graph with a library operator, two kernels that share a dim, an invariant load, a maximum, a thread graph.
 // CHECK-LABEL: sgraph.graph @levels(%x: tensor<16x64xf16>) attributes {verdict = #sgraph.verdict<unknown, "no \22luck\22">, schedule = #sgraph.schedule<{x = 2, y = 4}, warps 4, stages 1>, cost = 2.500000e-06 : f64}
 sgraph.graph @levels(%x: tensor<16x64xf16>) attributes {verdict = #sgraph.verdict<unknown, "no \22luck\22">, schedule = #sgraph.schedule<{x = 2, y = 4}, warps 4, stages 1>, cost = 2.500000e-06 : f64} {

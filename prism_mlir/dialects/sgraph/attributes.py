@@ -10,6 +10,7 @@ from xdsl.ir import Attribute, Data
 from xdsl.irdl import irdl_attr_definition
 from xdsl.parser import AttrParser
 from xdsl.printer import Printer
+from xdsl.utils.exceptions import VerifyException
 
 from prism_mlir.dialects.sgraph.types import ELEMENT_BYTES, parse_tensor_dim
 
@@ -334,18 +335,30 @@ class VerdictAttr(Data[VerdictNote]):
                 printer.print_string_literal(self.data.detail)
 
 
+TURNED = ("upright", "sideways")
+
+
 @dataclass(frozen=True, slots=True)
 class ScheduleNote:
-    """Chosen number of parts along each parallel dim (sorted by name), warps a block, stages of the copy pipeline."""
+    """Chosen number of parts along each parallel dim (sorted by name), warps a block, stages of the copy pipeline.
+
+    orientation: of products on tensor cores, one of :data:`TURNED`; ``auto``: each as it needs less padding
+    residency:   least blocks an SM must be able to hold; 0: not asked
+    """
 
     sizes: tuple[tuple[str, int], ...]
     warps: int
     stages: int
+    orientation: str = "auto"
+    residency: int = 0
 
 
 @irdl_attr_definition
 class ScheduleAttr(Data[ScheduleNote]):
-    """``#sgraph.schedule<{i = 64, x = 64}, warps 4, stages 2>``: the chosen sizes and launch parameters."""
+    """``#sgraph.schedule<{i = 64, x = 64}, warps 4, stages 2>``: the chosen sizes and launch parameters.
+
+    ``, orientation sideways`` and ``, residency 3`` may follow, in this order.
+    """
 
     name = "sgraph.schedule"
 
@@ -358,12 +371,39 @@ class ScheduleAttr(Data[ScheduleNote]):
                     parser.raise_error(f"a schedule gives every parallel dim a number, {name} has none")
                 sizes[name] = size
             warps, stages = _keyword_integer(parser, "warps"), _keyword_integer(parser, "stages")
-        return ScheduleNote(tuple(sorted(sizes.items())), warps, stages)
+            orientation, residency = _parse_asked(parser)
+        return ScheduleNote(tuple(sorted(sizes.items())), warps, stages, orientation, residency)
 
     def print_parameter(self, printer: Printer) -> None:
         with printer.in_angle_brackets():
             print_dims(printer, self.data.sizes)
             printer.print_string(f", warps {self.data.warps}, stages {self.data.stages}")
+            if self.data.orientation != "auto":
+                printer.print_string(f", orientation {self.data.orientation}")
+            if self.data.residency:
+                printer.print_string(f", residency {self.data.residency}")
+
+    def verify(self) -> None:
+        if self.data.orientation not in ("auto", *TURNED):
+            raise VerifyException(f"orientation {self.data.orientation} is none of auto, {', '.join(TURNED)}")
+        if self.data.residency < 0:
+            raise VerifyException(f"residency {self.data.residency} is negative")
+
+
+def _parse_asked(parser: AttrParser) -> tuple[str, int]:
+    """Orientation and residency, where a schedule asks for them."""
+    orientation, residency = "auto", 0
+    more = parser.parse_optional_punctuation(",") is not None
+    if more and parser.parse_optional_keyword("orientation") is not None:
+        orientation = parser.parse_keyword_in(TURNED)
+        more = parser.parse_optional_punctuation(",") is not None
+    if more:
+        parser.parse_keyword("residency")
+        position = parser.pos
+        residency = parser.parse_integer(allow_boolean=False, allow_negative=False)
+        if residency == 0:
+            parser.raise_error("a schedule asks for 1 resident block or more", position)
+    return orientation, residency
 
 
 def _keyword_integer(parser: AttrParser, keyword: str) -> int:

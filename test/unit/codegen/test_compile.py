@@ -97,6 +97,8 @@ def test_the_same_input_gives_the_same_text() -> None:
         (Schedule.of({"x": 2, "i": 4}, 64, 2), "64 warps a block"),
         (Schedule.of({"x": 2, "i": 4}, 4, 0), "0 pipeline stages"),
         (Schedule.of({"x": 1, "i": 64}, 1, 1), "accumulators, more than 160"),
+        (replace(SCHEDULE, residency=17), "17 blocks of 4 warps an SM, it holds 16"),  # 2048 / 128
+        (replace(SCHEDULE, residency=-1), "-1 blocks of 4 warps an SM"),
     ],
 )
 def test_schedules_that_cannot_be_built(schedule: Schedule, message: str) -> None:
@@ -111,6 +113,14 @@ def test_schedules_that_cannot_be_built(schedule: Schedule, message: str) -> Non
 
 def test_a_schedule_that_can_be_built() -> None:
     assert feasible(SMALL, rms_norm_late(SMALL), SCHEDULE) is None
+
+
+def test_the_least_resident_blocks_are_asked_of_the_assembler() -> None:
+    """A directive of the entry, and nothing else changes (PTX ISA, ".minnctapersm")."""
+    plain = compile_graph(SMALL, rms_norm_late(SMALL), SCHEDULE).ptx
+    asked = compile_graph(SMALL, rms_norm_late(SMALL), replace(SCHEDULE, residency=3)).ptx
+    assert ".minnctapersm" not in plain
+    assert [line for line in asked.splitlines() if line not in plain.splitlines()] == [".minnctapersm 3"]
 
 
 def test_too_many_blocks_along_the_second_grid_dim() -> None:

@@ -18,6 +18,7 @@ from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.examples import attention, rms_norm, rms_norm_mlp
 from prism_mlir.graph.footprint import REDUCING_WARPS, Phase, Placement, Product, place, shared_bytes
 from prism_mlir.graph.kernel import KernelGraph
+from prism_mlir.graph.schedule import Orientation
 
 KIB = 1024
 
@@ -122,3 +123,18 @@ def test_shared_bytes_is_the_placements() -> None:
     assert node.mapping is not None
     sizes = {"x": 2, "i": 4}
     assert shared_bytes(node.block, node.mapping, sizes, 2) == 2 * (8 * 64 + 64 * 64) * 2
+
+
+def test_an_asked_orientation_is_taken_whatever_it_pads() -> None:
+    """X 8x64 and W 64x64 of f16: sideways 8 rows stay 8, upright they are padded to 16."""
+    (node,) = rms_norm_late(rms_norm(8, 4096, 4096)).custom
+    assert node.mapping is not None
+    for orientation, transposed, rows in ((Orientation.UPRIGHT, False, 16), (Orientation.SIDEWAYS, True, 8)):
+        found = place(node.block, node.mapping, {"x": 64, "i": 64}, 3, orientation=orientation)
+        assert found.products[5] == Product(1, 8, 64, 64, DType.F16, transposed=transposed)
+        assert found.shared_bytes == 3 * (rows * 64 + 64 * 64) * 2
+
+
+def test_products_without_tensor_cores_have_no_orientation() -> None:
+    product = Product.of((8, 16), 16, DType.F32, orientation=Orientation.SIDEWAYS)
+    assert product == Product.of((8, 16), 16, DType.F32)

@@ -59,7 +59,7 @@ from prism_mlir.graph.ops import (
     unary,
 )
 from prism_mlir.graph.program import Program, ProgramInput, ProgramNode, ProgramOutput, row_major
-from prism_mlir.graph.schedule import Schedule
+from prism_mlir.graph.schedule import Orientation, Schedule
 
 EXAMPLES = [softmax_matmul(), rms_norm(), rms_norm_mlp(), swiglu(), attention(), qk_attention()]
 
@@ -193,9 +193,11 @@ def test_equalities_come_back(way: str) -> None:
     assert graph_through(graph, way) == graph
 
 
-def test_provenance_comes_back() -> None:
+@pytest.mark.parametrize("orientation", list(Orientation))
+@pytest.mark.parametrize("residency", [0, 2])
+def test_provenance_comes_back(orientation: Orientation, residency: int) -> None:
     program, graph = softmax_matmul(), softmax_matmul_block()
-    schedule = Schedule.of({"x": 64, "i": 32}, warps=8, stages=3)
+    schedule = Schedule((("i", 32), ("x", 64)), 8, 3, orientation, residency)
     op = graph_to_ir(
         graph, "g", program=program, verdict=VerdictNote("refuted", 'why "so"'), schedule=schedule, cost=3.25e-6
     )

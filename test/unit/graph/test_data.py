@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import random
+from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -11,11 +13,11 @@ import pytest
 from prism_mlir.compiler.discover import discover
 from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.data import graph_from_data, graph_to_data, schedule_from_data, schedule_to_data
-from prism_mlir.graph.errors import PrismError
+from prism_mlir.graph.errors import InputError, PrismError
 from prism_mlir.graph.examples import attention, build_program, rms_norm, rms_norm_mlp, swiglu
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.ops import MATMUL, MUL, constant, keep, reshape, transpose, unary
-from prism_mlir.graph.schedule import Schedule
+from prism_mlir.graph.schedule import Orientation, Schedule
 from prism_mlir.search.limits import SearchLimits
 
 PROGRAMS = {
@@ -62,6 +64,18 @@ def test_every_attribute_of_an_operator_reads_back() -> None:
 def test_a_schedule_reads_back() -> None:
     schedule = Schedule.of({"x": 4, "i": 8}, warps=8, stages=3)
     assert schedule_from_data(json.loads(json.dumps(schedule_to_data(schedule)))) == schedule
+    assert schedule_to_data(schedule) == {"sizes": {"i": 8, "x": 4}, "warps": 8, "stages": 3}  # as records have it
+    for orientation, residency in product(Orientation, (0, 1, 4)):
+        asked = replace(schedule, orientation=orientation, residency=residency)
+        assert schedule_from_data(json.loads(json.dumps(schedule_to_data(asked)))) == asked
+
+
+@pytest.mark.parametrize(
+    "asked", [{"orientation": "slanted"}, {"orientation": 1}, {"residency": 0}, {"residency": "2"}]
+)
+def test_what_a_schedule_cannot_ask_is_an_error(asked: dict[str, object]) -> None:
+    with pytest.raises(InputError, match="not a schedule"):
+        schedule_from_data({"sizes": {}, "warps": 1, "stages": 1, **asked})
 
 
 @pytest.mark.parametrize("seed", range(300))

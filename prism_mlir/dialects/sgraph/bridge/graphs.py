@@ -29,7 +29,7 @@ from prism_mlir.graph.block import Accum, Load, TensorType
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, KernelNode, LibraryNode
 from prism_mlir.graph.program import Program
-from prism_mlir.graph.schedule import Schedule
+from prism_mlir.graph.schedule import Orientation, Schedule
 
 
 def graph_to_ir(
@@ -72,9 +72,7 @@ def graph_to_ir(
         Region([block]),
         implements=None if program is None else program.name,
         verdict=None if verdict is None else VerdictAttr(verdict),
-        schedule=None
-        if schedule is None
-        else ScheduleAttr(ScheduleNote(schedule.sizes, schedule.warps, schedule.stages)),
+        schedule=None if schedule is None else ScheduleAttr(_note(schedule)),
         cost=cost,
     )
 
@@ -203,4 +201,8 @@ def ir_to_schedule(op: GraphOp) -> Schedule | None:
     if op.schedule is None:
         return None
     note = op.schedule.data
-    return Schedule(note.sizes, note.warps, note.stages)
+    return Schedule(note.sizes, note.warps, note.stages, Orientation(note.orientation), note.residency)
+
+
+def _note(schedule: Schedule) -> ScheduleNote:
+    return ScheduleNote(schedule.sizes, schedule.warps, schedule.stages, schedule.orientation.value, schedule.residency)
