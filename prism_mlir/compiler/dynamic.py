@@ -6,7 +6,7 @@ Neighbours that come out with the same code share it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from pathlib import Path
@@ -22,6 +22,8 @@ from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.parts import BuiltPart, BuiltProgram, build_program, join_launches
 from prism_mlir.compiler.pipeline import kernel_binaries
 from prism_mlir.compiler.select import check_outputs, select
+from prism_mlir.compiler.task_pool import TaskPool, open_pool
+from prism_mlir.compiler.tasks import Context
 from prism_mlir.frontend.specialise import DynamicSource, dynamic_source
 from prism_mlir.frontend.upstream import read_module
 from prism_mlir.graph.dispatch import Dispatch, DynamicSize, LaunchVariant
@@ -83,11 +85,11 @@ def compile_dynamic(
     Raises :class:`~prism_mlir.graph.errors.PrismError` as ``compiler.pipeline.compile_file`` does, and for a ``?`` that does not
     follow from the arguments' sizes, or a program that computes with one.
     """
-    with TemporaryDirectory() as folder:
+    with TemporaryDirectory() as folder, open_pool(options.executor, options.jobs) as pool:
         if records is not None and records.path is not None:
-            return _Compiler(source, options, sizes, progress, records).run()
+            return _Compiler(source, options, sizes, progress, records, pool).run()
         with Records.open(Path(folder)) as own:  # one search for all sizes
-            return _Compiler(source, options, sizes, progress, own).run()
+            return _Compiler(source, options, sizes, progress, own, pool).run()
 
 
 def compile_dynamic_file(
@@ -105,6 +107,7 @@ class _Compiler:
     sizes: SizeOptions
     progress: Progress
     records: Records
+    pool: TaskPool
 
     def run(self) -> DynamicCompilation:
         started = perf_counter()
@@ -124,7 +127,7 @@ class _Compiler:
         results = {function.program.twin.result_of(k): view.whole for k, view in enumerate(function.program.outputs())}
         host = dynamic_host_module(written, dispatch, results, binaries, self.options)
         emitted = perf_counter()
-        checks = tuple(c for v in variants for c in self._check(function, v)) if self.options.check else ()
+        checks = tuple(self._checks(function, variants)) if self.options.check else ()
         names = ("import", "search, proof, choice and code", "check")
         times = (imported - started, emitted - imported, perf_counter() - emitted)
         return DynamicCompilation(
@@ -158,7 +161,9 @@ class _Compiler:
     def _ranges(self, function: SizedFunction, bucket: Bucket) -> Ranges:
         """How the program is cut into parts, at the largest sizes."""
         place = Location(self.source.filename, 1, 1)
-        built = build_program(function.at(bucket.high), self.options, place, None, self.progress, self.records)
+        built = build_program(
+            function.at(bucket.high), self.options, place, None, self.progress, self.records, self.pool
+        )
         ends = [0]
         for part in built.parts:
             ends.append(ends[-1] + len(part.part.program.nodes))
@@ -184,18 +189,31 @@ class _Compiler:
         if not bucket.exact:
             dynamic = replace(function.program, twin=part_of(function.program.twin, first, last).program)
         discovery = discover_family(
-            part.program, options.limits, self.records, seed=options.seed, progress=self.progress
+            part.program, options.limits, self.records, seed=options.seed, progress=self.progress, pool=self.pool
         ).discovery
         if discovery.interrupted:
             raise KeyboardInterrupt
-        selection = select(part.program, discovery.proved, options, progress=self.progress, dynamic=dynamic)
+        selection = select(
+            part.program, discovery.proved, options, progress=self.progress, dynamic=dynamic, pool=self.pool
+        )
         return BuiltPart(part, discovery, selection)
 
-    def _check(self, function: SizedFunction, variant: Variant) -> list[SizeCheck]:
-        stored = {v for cut in variant.built.cuts for v in cut.values}
-        return check_variant(
-            function, variant.bucket, variant.launch, variant.built.ptx, stored, self.options, self.progress
-        )
+    def _checks(self, function: SizedFunction, variants: Sequence[Variant]) -> Iterator[SizeCheck]:
+        """Of each variant, as a task of its own."""
+        calls = [
+            (
+                v.bucket,
+                v.launch,
+                v.built.ptx,
+                tuple(sorted({n for cut in v.built.cuts for n in cut.values})),
+                self.options,
+            )
+            for v in variants
+        ]
+        found = self.pool.ordered(Context(function), check_variant, calls)
+        for variant in variants:
+            self.progress(f"checking code for {variant.bucket.label(function.names)}")
+            yield from next(found)
 
 
 def _extended(bucket: Bucket, unserved: Sequence[Bucket]) -> Bucket:

@@ -6,7 +6,7 @@ size on upstream's JIT, and with f64.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
@@ -46,7 +46,6 @@ def check_variant(
     ptx: Mapping[str, str],
     stored: Collection[int],
     options: CompileOptions,
-    progress: Callable[[str], None],
 ) -> list[SizeCheck]:
     """Run a variant at the largest sizes of its bucket, one less, the smallest, and 1, which its code serves as well; where
     those are too large, also at a smaller one that is not. On random inputs at each size, and on all input sets at the largest
@@ -64,7 +63,6 @@ def check_variant(
         every = not seen and (work(program) * INPUT_SETS <= WORK or max(sizes) == 1)
         seen = seen or every
         label = Bucket(sizes, sizes).label(function.names)
-        progress(f"checking code for {bucket.label(function.names)} at {label}")
         emulator = Emulator(launch.at(sizes), ptx)
         try:
             results = _results(function, sizes, program, emulator, stored, options, every)

@@ -16,15 +16,18 @@ from small_programs import PROGRAMS, write
 from prism_mlir.codegen.compile import CompiledKernel
 from prism_mlir.codegen.external import PtxasReport
 from prism_mlir.compiler import building, execute, gpu_profile
+from prism_mlir.compiler.buckets import SizeOptions
 from prism_mlir.compiler.building import Builder, Built, Refused, build_each
 from prism_mlir.compiler.checking import Checker, check
 from prism_mlir.compiler.discover import discover
+from prism_mlir.compiler.dynamic import compile_dynamic
 from prism_mlir.compiler.executors import InThisProcess, OpenExecutor
 from prism_mlir.compiler.input_sets import input_set_names, input_sets
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.pipeline import Compilation, compile_file
 from prism_mlir.compiler.select import select
 from prism_mlir.compiler.task_pool import TaskPool, open_pool, pool_here
+from prism_mlir.frontend.specialise import dynamic_text
 from prism_mlir.graph.errors import ExecutionError
 from prism_mlir.graph.examples import attention, rms_norm
 from prism_mlir.graph.program import Program
@@ -42,6 +45,27 @@ def test_a_compilation_in_processes_is_the_same(name: str, tmp_path: Path) -> No
     two = compile_file(path, replace(OPTIONS, jobs=2))
     assert outcome(two) == outcome(one)
     assert len(one.accuracy) >= 5 and all(a.ok for a in one.accuracy)
+
+
+DYNAMIC = """
+func.func @main(%x: tensor<?x32xf16>, %w: tensor<32x16xf16>) -> tensor<?x16xf16> {
+  %zero = arith.constant 0.0 : f16
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x32xf16>
+  %e = tensor.empty(%n) : tensor<?x16xf16>
+  %f = linalg.fill ins(%zero : f16) outs(%e : tensor<?x16xf16>) -> tensor<?x16xf16>
+  %p = linalg.matmul ins(%x, %w : tensor<?x32xf16>, tensor<32x16xf16>) outs(%f : tensor<?x16xf16>) -> tensor<?x16xf16>
+  return %p : tensor<?x16xf16>
+}
+"""
+
+
+def test_a_compilation_for_dynamic_sizes_in_processes_is_the_same() -> None:
+    source, sizes = dynamic_text(DYNAMIC, "dynamic.mlir"), SizeOptions(20, ("7",))
+    one, two = (compile_dynamic(source, replace(OPTIONS, samples=60, jobs=jobs), sizes) for jobs in (1, 2))
+    assert (two.ptx, two.dispatch, two.host) == (one.ptx, one.dispatch, one.host)
+    assert two.checks == one.checks and len(one.checks) > 2
+    assert all(a.ok for c in one.checks for a in c.accuracy or ())
 
 
 def best_of(program: Program, count: int) -> list[ScheduledGraph]:
