@@ -17,6 +17,7 @@ from typing import Any
 import pool_tasks
 import pytest
 from pool_tasks import Counter
+from small_programs import write
 from test_jobs import TWO, alive, processes_of, told
 
 from prism_mlir.compiler import executors, tasks
@@ -27,6 +28,7 @@ from prism_mlir.compiler.task_pool import TaskPool, open_pool, pool_here
 from prism_mlir.compiler.tasks import KEPT, Context, Relay, Task, UnknownContext, run_task
 from prism_mlir.graph import examples
 from prism_mlir.graph.errors import CodegenError, ExecutionError, InputError, MissingToolError
+from prism_mlir.tools.prism import main
 
 SQUARES = [k * k for k in range(12)]
 
@@ -269,3 +271,21 @@ def test_workers_import_nothing_that_cannot_be_forked() -> None:
         "import sys, prism_mlir.compiler.workers; sys.exit(bool({'egglog', 'distributed', 'mlir'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+@pytest.mark.parametrize("command", ["compile", "explain"])
+def test_the_command_line_says_what_is_wrong_in_one_line(
+    command: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path, "product")
+    arguments = [command, str(source), *(["-o", str(tmp_path / "out")] if command == "compile" else [])]
+    assert main([*arguments, "--executor", "nonsense"]) == 1
+    assert capfd.readouterr().err == (
+        "error: no executor is called 'nonsense', known: processes, serial, dask://HOST:PORT\n"
+    )
+    monkeypatch.setattr(executors.importlib.util, "find_spec", lambda name: None)  # type: ignore[attr-defined]
+    assert main([*arguments, "--executor", "dask://127.0.0.1:1"]) == 1
+    assert capfd.readouterr().err.splitlines() == [
+        "error: dask://127.0.0.1:1 needs Dask, pip install prism-mlir[distributed]"
+    ]
+    assert not (tmp_path / "out").exists()
