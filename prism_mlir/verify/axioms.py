@@ -51,7 +51,8 @@ def select(groups: Iterable[str] = DEFAULT_GROUPS) -> tuple[Rule, ...]:
 def known_functions(rules: Iterable[Rule]) -> frozenset[str]:
     """Texts of the unary functions that axioms name, such as ``exp(x)``; all others are unknown functions to them."""
     named = re.compile(r'\(Unary [^"]*"([^"]*)"')
-    return frozenset(text for r in rules for side in (r.left, r.right, *(e for e, _, _ in r.given)) for text in named.findall(side))
+    sides = (side for r in rules for side in (r.left, r.right, *(e for e, _, _ in r.given)))
+    return frozenset(text for side in sides for text in named.findall(side))
 
 
 def axiom_lines(rules: Iterable[Rule]) -> list[str]:
