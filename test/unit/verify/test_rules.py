@@ -9,7 +9,7 @@ import pytest
 from rule_execution import SIZES, Reject, draw, failure
 
 from prism_mlir.graph.errors import InputError
-from prism_mlir.verify.axioms import ALL_RULES, DEFAULT, DEFAULT_GROUPS, SPLITS, axiom_hash, select
+from prism_mlir.verify.axioms import ALL_RULES, DEFAULT, DEFAULT_GROUPS, SPLITS, axiom_hash, known_functions, select
 from prism_mlir.verify.chain import find_chain
 from prism_mlir.verify.rule import (
     BINARY_SYMBOLS,
@@ -170,3 +170,11 @@ def test_random_draws_cover_dims_of_size_1():
         total += 1
         ones += any(1 in t.shape for t in case.inputs)
     assert ones == total  # "one b d" makes one operand thin in every case
+
+
+def test_functions_that_rules_name_are_known_and_default_rules_name_none():
+    """A family of programs leaves unknown functions open, so no rule may name one that is not told."""
+    quoted = {part for r in ALL_RULES for text in (r.left, r.right) for part in text.split('"')[1::2]}
+    assert {"exp(x)", "x**2", "2*x"} <= known_functions(ALL_RULES) <= quoted
+    assert not known_functions(DEFAULT)
+    assert not any('"' in text for r in DEFAULT for text in (r.left, r.right, *(e for e, _, _ in r.given)))
