@@ -62,18 +62,19 @@ def test_kernels_of_all_rows_come_before_torch_and_compiled_code_last(tmp_path: 
 
 
 def test_the_best_of_the_same_peer_and_row_is_the_measure() -> None:
-    times = [7.0, 3.0, 5.0, 9.0]
+    """Rows a and b: three and one candidates of prism, then two of triton in row a."""
+    times = [7.0, 3.0, 5.0, 9.0, 4.0, 6.0]
     answers = [{**OK, "cold": {"median_us": t, "iqr_us": 0.0}} for t in times]
     worker = Scripted(answers)
     measure_all(
-        manifest(("a", ("prism", "prism", "prism")), ("b", ("prism",))),
+        manifest(("a", ("prism", "prism", "prism", "triton", "triton")), ("b", ("prism",))),
         Path(),
         worker,
         SETTINGS,
         minutes=5,
         clock=worker.clock,
     )
-    assert [r["best_us"] for r, _ in worker.requests] == [None, 7.0, 3.0, None]
+    assert [r["best_us"] for r, _ in worker.requests] == [None, 7.0, 3.0, None, None, 4.0]
 
 
 def test_results_are_in_the_file_after_every_candidate(tmp_path: Path) -> None:
@@ -96,6 +97,13 @@ def test_when_the_time_is_up_the_rest_is_skipped_and_said_so(tmp_path: Path) -> 
     statuses = [r["status"] for r in result["rows"][0]["results"]]
     assert statuses == ["ok", "ok", "ok", "skipped"]
     assert not result["complete"]
+
+
+def test_nothing_is_begun_in_the_last_seconds(tmp_path: Path) -> None:
+    """The first takes 59 s of the minute, and the second would have one."""
+    worker = Scripted([OK] * 2, takes=59.0)
+    result = measure_all(manifest(("a", ("prism",) * 2)), tmp_path, worker, SETTINGS, minutes=1, clock=worker.clock)
+    assert [r["status"] for r in result["rows"][0]["results"]] == ["ok", "skipped"]
 
 
 def test_peers_can_be_left_out(tmp_path: Path) -> None:
