@@ -11,7 +11,7 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import BrokenExecutor, Executor, Future, ProcessPoolExecutor
 from contextlib import contextmanager, suppress
-from multiprocessing import connection, get_context, parent_process
+from multiprocessing import connection, get_context, parent_process, resource_tracker
 from typing import Any
 
 from prism_mlir.compiler.tasks import Relay
@@ -81,6 +81,7 @@ class Processes(Executor):
             if self._closed:
                 raise RuntimeError("the processes have been ended")
             if self._pool is None:
+                resource_tracker.ensure_running()  # its start ends any mask of Ctrl-C
                 with ctrl_c_later():  # a process that is just starting knows nothing better than a traceback
                     self._pool = _started(self.jobs)
             return self._pool

@@ -289,3 +289,23 @@ def test_the_command_line_says_what_is_wrong_in_one_line(
         "error: dask://127.0.0.1:1 needs Dask, pip install prism-mlir[distributed]"
     ]
     assert not (tmp_path / "out").exists()
+
+
+def test_ctrl_c_does_not_reach_processes_that_are_starting(tmp_path: Path) -> None:
+    """The process that forks the others has the signal blocked from its start (Linux: /proc)."""
+    script = tmp_path / "asks.py"
+    script.write_text(
+        """if __name__ == "__main__":
+    from multiprocessing import forkserver
+    from pathlib import Path
+    from prism_mlir.compiler.task_pool import open_pool
+    from prism_mlir.compiler.tasks import Context
+    with open_pool(jobs=2) as pool:
+        pool.submit(Context(0), repr).result()
+        status = Path(f"/proc/{forkserver._forkserver._forkserver_pid}/status").read_text()
+    (blocked,) = [int(line.split()[1], 16) for line in status.splitlines() if line.startswith("SigBlk")]
+    print(blocked >> 1 & 1)
+"""
+    )
+    done = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, check=False)
+    assert (done.stdout, done.stderr) == ("1\n", "")
