@@ -7,6 +7,7 @@ from enum import StrEnum
 
 from prism_mlir.compiler.executors import PROCESSES
 from prism_mlir.search.limits import SearchLimits
+from prism_mlir.tune.targets import DEFAULT_TARGET
 
 
 class HostSignature(StrEnum):
@@ -48,7 +49,7 @@ class CompileOptions:
     host, workspace: of the function with the launches, see ``host_module``
     """
 
-    target: str = "sm_80"
+    target: str = DEFAULT_TARGET
     limits: SearchLimits = field(default_factory=SearchLimits)
     function: str | None = None
     samples: int = 2000
