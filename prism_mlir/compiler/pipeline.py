@@ -22,7 +22,7 @@ from prism_mlir.compiler.select import Prepare
 from prism_mlir.compiler.selection import Selection
 from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.frontend.import_linalg import import_module
-from prism_mlir.frontend.upstream import UpstreamModule, read_file
+from prism_mlir.frontend.upstream import UpstreamModule, read_module, read_text
 from prism_mlir.graph.errors import Location
 from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.graph.program import Program
@@ -72,7 +72,22 @@ def compile_file(
     progress: Show = lambda _: None,
     records: Records | None = None,
 ) -> Compilation:
-    """Compile a function of an ``.mlir`` file. Nothing is written but records.
+    """Compile a function of an ``.mlir`` file; see :func:`compile_text`."""
+    return compile_text(read_text(path), str(path), options, prepare=prepare, progress=progress, records=records)
+
+
+def compile_text(
+    text: str,
+    filename: str,
+    options: CompileOptions | None = None,
+    *,
+    prepare: Prepare | None = None,
+    progress: Show = lambda _: None,
+    records: Records | None = None,
+) -> Compilation:
+    """Compile a function of a module. Nothing is written but records.
+
+    filename: what errors name
 
     prepare: how compiled code is run and timed on a GPU, for ``options.profile``
     records: what earlier compilations proved, chose and checked; nothing is taken from there or left there where not given
@@ -83,17 +98,17 @@ def compile_file(
     options, records = options or CompileOptions(), records or Records.none()
     progress, clock = progress_of(progress), _StepClock()
     progress("reading")
-    upstream = read_file(path)
+    upstream = read_module(text, filename)
     program = with_copies(import_module(upstream, options.function))
-    written = read_file(path, normalise=False)
+    written = read_module(text, filename, normalise=False)
     check_host(written, options)
     progress.floor(roofline(program, find_target(options.target)).total_us)
     clock.step("import")
     with open_pool(options.executor, options.jobs) as pool:
-        line = _Line(Location(str(path), 1, 1), upstream, written, program, prepare, progress, records, pool, clock)
+        line = _Line(Location(filename, 1, 1), upstream, written, program, prepare, progress, records, pool, clock)
         result, rounds = line.run(options)
     return Compilation(
-        str(path),
+        filename,
         program,
         options,
         result.built.program,

@@ -66,12 +66,17 @@ class UpstreamModule:
 
 def read_file(path: str | Path, *, normalise: bool = True) -> UpstreamModule:
     """Parse the file at ``path``; see :func:`read_module`. Raises :class:`InputError` if it cannot be read."""
+    return read_module(read_text(path), str(path), normalise=normalise)
+
+
+def read_text(path: str | Path) -> str:
+    """The text of a file. Raises :class:`InputError` if it cannot be read, or is no UTF-8."""
     try:
         data = Path(path).read_bytes()
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"cannot read the file: {reason}", Location(str(path)), "check the path") from None
-    return read_module(decode(data, str(path)), str(path), normalise=normalise)
+    return decode(data, str(path))
 
 
 def read_source(source: str | Path) -> UpstreamModule:

@@ -8,9 +8,9 @@ unites terms of different shape stops the run with :class:`SoundnessError`.
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from threading import get_ident
 from typing import Any
 
 from egglog import bindings
@@ -89,9 +89,20 @@ class Round:
     changed: bool
 
 
-_Base = tuple[tuple[Rule, ...], frozenset[str], tuple[int, ...], int]
-_SPARE: dict[_Base, bindings.EGraph] = {}
-"""E-graphs that hold rules and nothing else. Reading the rules costs more than most proofs do, and they rarely change."""
+_Base = tuple[tuple[Rule, ...], frozenset[str], tuple[int, ...]]
+
+
+class _Spare(threading.local):
+    """E-graphs that hold rules and nothing else. Reading the rules costs more than most proofs do, and they rarely change.
+
+    An e-graph belongs to the thread that made it, which must be the one that drops it too.
+    """
+
+    def __init__(self) -> None:
+        self.graphs: dict[_Base, bindings.EGraph] = {}
+
+
+_SPARE = _Spare()
 
 _MAX_SPARE = 16
 
@@ -129,8 +140,8 @@ class ProofGraph:
         """Take an e-graph with the rules that matter for these terms; what is added to it from now on can be taken back."""
         symbols = frozenset(e.symbol for e in order)
         ranks = tuple(sorted({len(shape) for e in order if (shape := self._leaf_shape(e)) is not None}))
-        self._base = (self._rules, symbols, ranks, get_ident())  # an e-graph belongs to the thread that made it
-        spare = _SPARE.pop(self._base, None)
+        self._base = (self._rules, symbols, ranks)
+        spare = _SPARE.graphs.pop(self._base, None)
         self._egraph = spare or bindings.EGraph()
         if spare is None:
             axioms = reachable(self._rules, symbols)
@@ -144,9 +155,11 @@ class ProofGraph:
         """Forget the terms and keep the rules for the next e-graph of their kind."""
         if self._base is not None:
             self._run("(pop)")
-            while len(_SPARE) >= _MAX_SPARE:
-                del _SPARE[next(iter(_SPARE))]
-            _SPARE[self._base], self._base = self._egraph, None
+            spare = _SPARE.graphs
+            while len(spare) >= _MAX_SPARE:
+                del spare[next(iter(spare))]
+            spare[self._base], self._base = self._egraph, None
+            del self._egraph
 
     def _leaf_shape(self, expr: Expr) -> tuple[int, ...] | None:
         if expr.symbol == "Var":

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from dataclasses import replace
 from math import prod
 
@@ -472,3 +474,19 @@ def test_transposes_and_reshapes_inside_a_block():
         Status.REFUTED,
     ]
     assert [v.proved for v in prove(program, [right, wrong, cut_merged])] == [True, False, False]
+
+
+def test_e_graphs_end_with_the_thread_that_made_them():
+    """Another thread must neither use nor drop them; egglog complains on standard error."""
+    script = (
+        "import threading\n"
+        "from prism_mlir.compiler.discover import discover\n"
+        "from prism_mlir.graph.examples import rms_norm\n"
+        "for _ in range(3):\n"
+        "    thread = threading.Thread(target=discover, args=(rms_norm(16, 64, 64),))\n"
+        "    thread.start()\n"
+        "    thread.join()\n"
+        "discover(rms_norm(16, 64, 64))\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stderr == ""

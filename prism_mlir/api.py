@@ -1,0 +1,221 @@
+"""Prism from Python: :func:`optimize` takes a tensor program in any form and gives kernels that are proved, emitted and checked.
+
+    import prism_mlir
+    result = prism_mlir.optimize("examples/rms_norm.mlir", target="sm_80")
+    y = result(x, w)             # on the first GPU, or on the PTX machine
+    print(result.ptx["main.ptx"])
+
+Nothing here has state of its own; several threads may call everything at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from enum import StrEnum
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.pipeline import Compilation, compile_text
+from prism_mlir.compiler.progress import Show
+from prism_mlir.frontend.upstream import read_text
+from prism_mlir.graph.dtypes import DType, from_float64, to_float64
+from prism_mlir.graph.errors import InputError, MissingToolError
+from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
+from prism_mlir.graph.program import Program
+from prism_mlir.search.limits import SearchLimits
+from prism_mlir.tune.records.store import Records
+
+Array = NDArray[Any]
+TEXT = "<text>"  # what errors call a module that comes from no file
+
+
+class Device(StrEnum):
+    """Where a result runs. AUTO: on the first GPU if there is one, else on the PTX machine."""
+
+    AUTO = "auto"
+    GPU = "gpu"
+    MACHINE = "machine"
+
+
+@dataclass(frozen=True)
+class Result:
+    """A program that was compiled. Calling it with arrays runs it.
+
+    compilation: everything that happened
+    """
+
+    compilation: Compilation
+
+    @property
+    def kernels(self) -> tuple[KernelLaunch, ...]:
+        """The launches, in order."""
+        return self.launch.kernels
+
+    @property
+    def launch(self) -> LaunchInfo:
+        """What ``launch.json`` says."""
+        return self.compilation.launch
+
+    @property
+    def ptx(self) -> Mapping[str, str]:
+        """File name -> PTX text."""
+        return self.compilation.built.ptx
+
+    @property
+    def mlir(self) -> str:
+        """The module that was given, with ``gpu.binary`` and launches in the function's place, in upstream dialects."""
+        return self.compilation.host
+
+    @cached_property
+    def report(self) -> Mapping[str, Any]:
+        """What ``report.json`` says: funnel, verdict, schedule, cost, errors, versions, seconds."""
+        from prism_mlir.tools.emit import report
+
+        return report(self.compilation)
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """File name -> content, as ``prism compile -o`` writes them."""
+        from prism_mlir.tools.emit import render
+
+        return render(self.compilation)
+
+    def __call__(self, *arguments: ArrayLike) -> Array | tuple[Array, ...]:
+        """As :meth:`run` on whatever device there is; one result alone is no tuple."""
+        results = self.run(*arguments)
+        return results[0] if len(results) == 1 else results
+
+    def run(self, *arguments: ArrayLike, device: Device | str = Device.AUTO) -> tuple[Array, ...]:
+        """Results of the function for whole arguments.
+
+        An argument is an array of the function's shape, in its element type or one that is rounded to it (nearest, ties to
+        even). bf16 is held in f32 on both sides, since NumPy has no such type; its bits are taken as ``uint16``.
+        Raises :class:`~prism_mlir.graph.errors.InputError` for arguments that do not fit,
+        :class:`~prism_mlir.graph.errors.MissingToolError` for ``device="gpu"`` without one,
+        :class:`~prism_mlir.graph.errors.ExecutionError` where the device or the machine reports an error.
+        """
+        if device not in list(Device):
+            raise InputError(f"unknown device '{device}'", None, f"known are {', '.join(Device)}")
+        stored = _stored(self.compilation.program, self.launch, arguments)
+        found = self._on_gpu(stored, Device(device)) if device != Device.MACHINE else None
+        results = self._on_machine(stored) if found is None else found
+        outputs = self.compilation.program.results
+        return tuple(_shown(r, o.dtype) for r, o in zip(results, outputs, strict=True))
+
+    def _on_gpu(self, arguments: Sequence[Array], device: Device) -> Sequence[Array] | None:
+        from prism_mlir.runtime.cuda import CudaProgram, load_driver, open_device
+
+        try:
+            driver = load_driver()
+        except MissingToolError:
+            if device is Device.GPU:
+                raise
+            return None
+        with open_device(driver), CudaProgram(driver, self.launch, self.ptx) as program:
+            return program.run(arguments)
+
+    def _on_machine(self, arguments: Sequence[Array]) -> Sequence[Array]:
+        from prism_mlir.compiler.execute import Emulator
+
+        return Emulator(self.launch, self.ptx)(arguments)
+
+
+def optimize(
+    module: Any,
+    *,
+    target: str = "sm_80",
+    records: Records | None = None,
+    progress: Show = lambda _: None,
+    **options: Any,
+) -> Result:
+    """Search, prove, choose, emit and check kernels for a function of a module.
+
+    module:  a path (``Path``, or a ``str`` without line breaks and braces), MLIR text, an xDSL ``ModuleOp`` or an upstream
+             ``mlir.ir.Module``
+    records: what earlier calls proved, chose and checked (``Records.open()``: that of the command line); none by default
+    options: fields of :class:`~prism_mlir.compiler.options.CompileOptions` (``function``, ``samples``, ``seed``, ``check``,
+             ``jobs``, ``time_limit``, ``allow_tf32``, ...) and of :class:`~prism_mlir.search.limits.SearchLimits` (``operators``,
+             ``kernels``, ``states``, ...)
+
+    Raises :class:`~prism_mlir.graph.errors.PrismError` for input that is malformed or not supported, with its place, and for
+    anything that is not proved, cannot be built, or fails its check; ``TypeError`` for an unknown option.
+    """
+    text, filename = _text_of(module)
+    return Result(compile_text(text, filename, _options(target, options), progress=progress, records=records))
+
+
+def _options(target: str, given: Mapping[str, Any]) -> CompileOptions:
+    limits = {f.name for f in fields(SearchLimits)}
+    own = {f.name for f in fields(CompileOptions)} - {"target", "profile"}
+    unknown = sorted(set(given) - limits - own)
+    if unknown:
+        raise TypeError(f"optimize() has no option '{unknown[0]}'; there are {', '.join(sorted(limits | own))}")
+    options = CompileOptions(target=target, **{k: v for k, v in given.items() if k in own})
+    return replace(options, limits=replace(options.limits, **{k: v for k, v in given.items() if k in limits}))
+
+
+def _text_of(module: Any) -> tuple[str, str]:
+    """MLIR text, and what errors call it."""
+    if isinstance(module, Path) or (isinstance(module, str) and "\n" not in module and "{" not in module):
+        return read_text(module), str(module)
+    if isinstance(module, str):
+        return module, TEXT
+    operation = getattr(module, "operation", module)
+    if hasattr(operation, "get_asm"):  # upstream's bindings
+        return str(operation.get_asm(enable_debug_info=True)), TEXT
+    from xdsl.dialects.builtin import ModuleOp
+
+    if isinstance(module, ModuleOp):
+        return _xdsl_text(module), TEXT
+    raise InputError(
+        f"cannot optimize a {type(module).__name__}",
+        None,
+        "give MLIR text, a path, or a module of xDSL or upstream MLIR",
+    )
+
+
+def _xdsl_text(module: Any) -> str:
+    from io import StringIO
+
+    from xdsl.printer import Printer
+
+    stream = StringIO()
+    Printer(stream, print_generic_format=True).print_op(module)
+    return stream.getvalue()
+
+
+def _stored(program: Program, launch: LaunchInfo, arguments: Sequence[ArrayLike]) -> list[Array]:
+    """Arguments as kernels hold them."""
+    wanted = {i.arg: i for i in program.inputs if i.arg is not None}
+    count = 1 + max(wanted, default=-1)
+    if len(arguments) < count:
+        raise InputError(f"{len(arguments)} arguments, the function reads {count}")
+    found: list[Array] = []
+    for k, given in enumerate(arguments):
+        array = np.asarray(given)
+        if k not in wanted:  # nobody reads it
+            found.append(array)
+            continue
+        spec = wanted[k]
+        if array.shape != spec.arg_shape:
+            raise InputError(f"argument {k} is of shape {list(array.shape)}, the function's is {list(spec.arg_shape)}")
+        found.append(_rounded(array, spec.dtype, k))
+    return found
+
+
+def _rounded(array: Array, dtype: DType, number: int) -> Array:
+    if array.dtype == dtype.storage:
+        return np.ascontiguousarray(array)
+    if array.dtype.kind not in "fiub" or not dtype.is_float:
+        raise InputError(f"argument {number} is of type {array.dtype}, the function's is {dtype.value}")
+    return np.asarray(from_float64(array.astype(np.float64), dtype))
+
+
+def _shown(array: Array, dtype: DType) -> Array:
+    return to_float64(array, dtype).astype(np.float32) if dtype is DType.BF16 else array
