@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import os
 import subprocess
 import sys
@@ -10,11 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from fake_driver import CUresult, FakeDriver
+from fake_driver import CUresult, FakeDriver, Kernel
 
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import ExecutionError, InputError
-from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
+from prism_mlir.graph.extent import Extent
+from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role, SizeArgument
 from prism_mlir.runtime.bundle.driver import NoDriver, initialise
 from prism_mlir.runtime.cuda import CudaProgram, open_device
 
@@ -69,6 +71,42 @@ def test_kernels_run_in_order_on_their_buffers_and_nothing_leaks() -> None:
     ]
     assert fake.open == []
     assert fake.memory == {}
+
+
+class SizedDriver(FakeDriver):
+    """Kernels take one ``i32`` after their buffers, and do only as many rows."""
+
+    def __init__(self, kernels: dict[str, Kernel]) -> None:
+        super().__init__(kernels)
+        self.sizes: list[int] = []
+
+    def cuLaunchKernel(self, function: str, *arguments: Any) -> tuple[CUresult]:
+        *shape, shared, stream, (values, types), extra = arguments
+        assert types[-1] is ctypes.c_int32
+        self.sizes.append(values[-1])
+        return super().cuLaunchKernel(function, *shape, shared, stream, (values[:-1], types[:-1]), extra)
+
+
+def test_sizes_of_a_launch_follow_its_buffers_and_size_them() -> None:
+    rows = (Extent(1, (0,)), Extent(6))
+    kernels = tuple(
+        replace(
+            k,
+            arguments=tuple(replace(a, extents=rows) for a in k.arguments),
+            blocks=(Extent(1, (0,), 2), Extent(1), Extent(1)),
+            sizes=(SizeArgument(0, "x[0]"),),
+        )
+        for k in LAUNCH.kernels
+    )
+    fake, x = SizedDriver({"square": square, "add": add}), np.arange(18, dtype=np.float32).reshape(3, 6)
+    with (
+        open_device(fake),
+        CudaProgram(fake, replace(LAUNCH, kernels=kernels).at((3,)), PTX) as program,
+    ):
+        (result,) = program.run([x, x.astype(np.float16)])
+    np.testing.assert_array_equal(result, x * x + x)
+    assert fake.sizes == [3, 3]
+    assert [shape[:3] for _, shape, _, _ in fake.launches] == [(2, 1, 1), (2, 1, 1)]
 
 
 def test_shared_memory_is_asked_for_beyond_the_static_limit_only() -> None:
