@@ -16,12 +16,27 @@ _SPELLINGS: Mapping[str, str] = {
     "mlir-print-ir-before-all": "print-ir-before-all",
     "print-between-passes": "print-ir-after-all",
     "mlir-print-debuginfo": "print-debuginfo",
+    "mlir-print-ir-after-change": "print-ir-after-change",
+    "mlir-print-ir-after-failure": "print-ir-after-failure",
+    "mlir-print-ir-before": "print-ir-before",
+    "mlir-print-ir-after": "print-ir-after",
     "mlir-timing": "time-passes",
+    "mlir-pass-statistics": "pass-statistics",
+    "mlir-pass-pipeline-crash-reproducer": "pass-pipeline-crash-reproducer",
+    "mlir-pass-pipeline-local-reproducer": "pass-pipeline-local-reproducer",
 }
 """mlir-opt's (or xdsl-opt's) name of an option -> ours."""
 
 _NO_EFFECT = frozenset(
-    {"allow-unregistered-dialect", "mlir-print-local-scope", "mlir-disable-threading", "verify-each"}
+    {
+        "allow-unregistered-dialect",
+        "mlir-print-local-scope",
+        "mlir-print-ir-module-scope",
+        "mlir-disable-threading",
+        "mlir-timing-display",
+        "mlir-pass-statistics-display",
+        "verify-each",
+    }
 )
 """Options that name what always happens here."""
 
@@ -68,7 +83,7 @@ def translate(arguments: Sequence[str], passes: Collection[str]) -> list[str]:
         raise InputError(
             "a pass pipeline and single passes cannot be given together", None, "put all in --pass-pipeline"
         )
-    chosen = _strip_anchor(pipeline) if pipeline is not None else ",".join(flags)
+    chosen = strip_anchor(pipeline) if pipeline is not None else ",".join(flags)
     return [*kept, "-p", chosen] if chosen else kept
 
 
@@ -82,7 +97,8 @@ def _once(before: str | None, pipeline: str) -> str:
     return pipeline
 
 
-def _strip_anchor(pipeline: str) -> str:
+def strip_anchor(pipeline: str) -> str:
+    """``a,b`` from ``builtin.module(a,b)``. Raises :class:`InputError` where a pipeline is nested inside."""
     found = _PIPELINE.fullmatch(pipeline)
     inner = pipeline.strip() if found is None else found.group("passes")
     nested = re.search(r"[\w.]+\(", inner)

@@ -6,16 +6,13 @@ import argparse
 import os
 import re
 import sys
-import time
 import traceback
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
-from io import StringIO
 from pathlib import Path
 
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
-from xdsl.printer import Printer
 from xdsl.universe import Universe
 from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
@@ -29,7 +26,8 @@ from prism_mlir.passes.located import location_of, verify_module
 from prism_mlir.tools.expected_diagnostics import find_expected, mismatches
 from prism_mlir.tools.files import write_atomically
 from prism_mlir.tools.module_reader import read_ir
-from prism_mlir.tools.opt_arguments import Parser, translate, unknown_pass
+from prism_mlir.tools.opt_arguments import Parser, strip_anchor, translate, unknown_pass
+from prism_mlir.tools.opt_instruments import DumpOptions, Instruments, module_text, read_reproducer, write_reproducer
 
 _CHUNK = re.compile(r"^// -----.*$", re.MULTILINE)
 
@@ -61,6 +59,7 @@ class PrismOptMain(xDSLOptMain):
                 f"no target is called '{self.args.target}'", None, f"known: {', '.join(self.available_targets)}"
             )
         self.setup_pipeline()
+        self.dumps = DumpOptions.of(self.args, self.available_passes)
 
     def register_all_dialects(self) -> None:
         """xDSL's and ours, but not xDSL's gpu dialect: it is partial, and refuses upstream's shared-memory arguments."""
@@ -87,14 +86,26 @@ class PrismOptMain(xDSLOptMain):
             "--print-debuginfo": "print source locations",
             "--print-ir-after-all": "print the IR after each pass, on standard error",
             "--print-ir-before-all": "print the IR before each pass, on standard error",
+            "--print-ir-after-change": "print it after a pass only if that changed anything",
+            "--print-ir-after-failure": "print the IR after a pass that fails, and after no other",
             "--time-passes": "print how long each pass took, on standard error",
+            "--pass-statistics": "print what each pass added and removed, on standard error",
             "--dump-pass-pipeline": "print the pipeline, pipelines inside it expanded, on standard error",
             "--list-passes": "print the names of all passes and exit",
             "--disable-verify": "do not verify between passes",
             "--print-stack-trace": "after an internal error, print where it happened",
+            "--pass-pipeline-local-reproducer": "a reproducer begins right before the pass that failed",
+            "--run-reproducer": "run the pipeline that the input, a reproducer, names",
         }
         for flag, text in flags.items():
             add(flag, action="store_true", help=text)
+        add("--print-ir-before", metavar="PASSES", help="print the IR before these passes, on standard error")
+        add("--print-ir-after", metavar="PASSES", help="print the IR after these passes, on standard error")
+        add(
+            "--pass-pipeline-crash-reproducer",
+            metavar="FILE",
+            help="where a pipeline fails, write its input and passes to a file, for --run-reproducer",
+        )
         add("-h", "--help", action="store_true", help="print this and exit")
         add("-v", "--version", action="version", version=_version())
         arg_parser.set_defaults(syntax_highlight=False, frontend=None)
@@ -124,16 +135,18 @@ class PrismOptMain(xDSLOptMain):
             print(f"Pass Manager with {count} passes:\nbuiltin.module({passes})", file=sys.stderr)
         outputs: list[str] = []
         failures: list[str] = []
+        instruments = Instruments(self.dumps, self.args.time_passes, self.args.pass_statistics)
         for text in self._pieces():
             errors: list[PrismError] = []
             try:
-                outputs.append(self._process(text))
+                outputs.append(self._process(text, instruments))
             except PrismError as error:
                 errors.append(error)
             if self.args.verify_diagnostics:
                 failures += mismatches(find_expected(text, self.filename), errors, self.filename)
             else:
                 failures += [str(self._placed(error)) for error in errors]
+        instruments.report()
         for failure in failures:
             print(failure, file=sys.stderr)
         if failures:
@@ -149,6 +162,10 @@ class PrismOptMain(xDSLOptMain):
             reason = error.strerror or type(error).__name__
             raise InputError(f"cannot read the file: {reason}", Location(self.filename), "check the path") from None
         text = decode(data, self.filename)
+        if self.args.run_reproducer:
+            text, pipeline = read_reproducer(text, self.filename)
+            self.args.passes = strip_anchor(pipeline)
+            self.setup_pipeline()
         if not self.args.split_input_file:
             yield text
             return
@@ -160,26 +177,34 @@ class PrismOptMain(xDSLOptMain):
                 yield "\n" * text.count("\n", 0, start) + piece
             start = end if marker is None else marker.end()
 
-    def _process(self, text: str) -> str:
-        module = read_ir(text, self.filename, self.ctx)
-        self._verify(module)
-        for p in self.pipeline.passes:
-            self._run_pass(p, module)
-        return self.output_resulting_program(module).rstrip("\n") + "\n"
+    def _process(self, text: str, instruments: Instruments) -> str:
+        with instruments.step("Parser"):
+            module = read_ir(text, self.filename, self.ctx)
+            self._verify(module)
+        start, target = "", self.args.pass_pipeline_crash_reproducer
+        for number, p in enumerate(self.pipeline.passes):
+            local = self.args.pass_pipeline_local_reproducer
+            if target is not None and (local or number == 0):
+                start, first = module_text(module), number
+            try:
+                with instruments.around(p, module):
+                    self._run_pass(p, module)
+            except Exception:
+                if target is not None:
+                    write_reproducer(Path(target), start, self.pipeline.passes[first:])
+                    print(
+                        f"note: a reproducer is in '{target}', run it with prism-opt --run-reproducer", file=sys.stderr
+                    )
+                raise
+        with instruments.step("Output"):
+            return self.output_resulting_program(module).rstrip("\n") + "\n"
 
     def _run_pass(self, p: ModulePass, module: ModuleOp) -> None:
-        if self.args.print_ir_before_all:
-            _dump(f"IR Dump Before {type(p).__name__} ({p.name})", module)
-        start = time.perf_counter()
         try:
             p.apply(self.ctx, module)
         except DiagnosticException as error:
             raise UnsupportedError(f"{p.name}: {one_line(str(error))[:500]}", location_of(module)) from None
-        if self.args.time_passes:
-            print(f"{p.name}: {time.perf_counter() - start:.3f} s", file=sys.stderr)
         self._verify(module)
-        if self.args.print_ir_after_all:
-            _dump(f"IR Dump After {type(p).__name__} ({p.name})", module)
 
     def _verify(self, module: ModuleOp) -> None:
         if not self.args.disable_verify:
@@ -198,12 +223,6 @@ class PrismOptMain(xDSLOptMain):
             sys.stdout.flush()
         else:
             write_atomically(Path(target), text)
-
-
-def _dump(title: str, module: ModuleOp) -> None:
-    stream = StringIO()
-    Printer(stream).print_op(module)
-    print(f"// -----// {title} //----- //\n{stream.getvalue()}\n", file=sys.stderr)
 
 
 def _last_line(error: BaseException) -> str:
