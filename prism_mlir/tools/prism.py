@@ -19,6 +19,7 @@ from prism_mlir.tools import (
     prism_bundle,
     prism_cache,
     prism_cost,
+    prism_doctor,
     prism_explain,
     prism_ptx,
     prism_verify,
@@ -194,6 +195,7 @@ prism_cache.register(app)
 prism_bench.register(app)
 prism_bundle.register(app)
 prism_cost.register(app)
+prism_doctor.register(app)
 
 
 _INTERRUPTED = "error: interrupted; nothing was written"
