@@ -8,7 +8,7 @@ small enough for exact arithmetic.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from math import prod
@@ -137,15 +137,17 @@ def shrink(program: Program, sizes: Mapping[int, int]) -> Program:
     if 0 in concrete:
         raise InputError(f"no size given for dim class {concrete.index(0)}")
 
-    def resize(value: int) -> Shape:
-        return tuple(1 if c is None else concrete[c] for c in classes.of[value])
+    return with_shapes(program, lambda v: tuple(1 if c is None else concrete[c] for c in classes.of[v]))
 
-    inputs = tuple(ProgramInput.whole(i.name, resize(k), i.dtype, k) for k, i in enumerate(program.inputs))
+
+def with_shapes(program: Program, shape: Callable[[int], Shape]) -> Program:
+    """The same operators on values of other shapes. Inputs become contiguous whole arguments, and so do results."""
+    inputs = tuple(ProgramInput.whole(i.name, shape(k), i.dtype, k) for k, i in enumerate(program.inputs))
     nodes = tuple(
-        replace(n, op=replace(n.op, shape=resize(len(inputs) + k))) if n.op.shape is not None else n
+        replace(n, op=replace(n.op, shape=shape(len(inputs) + k))) if n.op.shape is not None else n
         for k, n in enumerate(program.nodes)
     )
     outputs = tuple(
-        ProgramOutput(o.value, o.dtype, resize(o.value), row_major(resize(o.value)), o.name) for o in program.outputs
+        ProgramOutput(o.value, o.dtype, shape(o.value), row_major(shape(o.value)), o.name) for o in program.outputs
     )
     return Program(program.name, inputs, nodes, outputs)

@@ -23,11 +23,11 @@ from typing import Any
 import networkx as nx
 
 from prism_mlir.graph.block import BlockNode, TensorType
-from prism_mlir.graph.dims import dim_classes, operand_pairs, shrink
+from prism_mlir.graph.dims import dim_classes, operand_pairs, shrink, with_shapes
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode, program_types
 from prism_mlir.graph.ops import Kind, Op, Shape
-from prism_mlir.graph.program import Program, ProgramInput, ProgramOutput, row_major
+from prism_mlir.graph.program import Program
 from prism_mlir.graph.scalar_fn import ScalarFn
 
 FIRST_PRIME = 101  # representatives' sizes are primes from here on: no two equal, no product of some equal to another's
@@ -153,15 +153,7 @@ def _with_lifted_dims(program: Program) -> Program:
     def shape(value: int) -> Shape:
         return tuple(2 if (value, d) in lifted else n for d, n in enumerate(program.shapes[value]))
 
-    inputs = tuple(ProgramInput.whole(i.name, shape(k), i.dtype, k) for k, i in enumerate(program.inputs))
-    nodes = tuple(
-        replace(n, op=replace(n.op, shape=shape(len(inputs) + k))) if n.op.shape is not None else n
-        for k, n in enumerate(program.nodes)
-    )
-    outputs = tuple(
-        ProgramOutput(o.value, o.dtype, shape(o.value), row_major(shape(o.value)), o.name) for o in program.outputs
-    )
-    return Program(program.name, inputs, nodes, outputs)
+    return with_shapes(program, shape)
 
 
 def _liftable(program: Program) -> frozenset[Place]:
