@@ -13,13 +13,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from time import perf_counter
 
-from prism_mlir.compiler.buckets import Bucket, SizeOptions, buckets, exact_sizes
+from prism_mlir.compiler.buckets import Bucket, SizeOptions, Sizes, buckets, exact_sizes
 from prism_mlir.compiler.dynamic_check import SizeCheck, check_variant
 from prism_mlir.compiler.dynamic_host import check_dynamic_host, dynamic_host_module
 from prism_mlir.compiler.dynamic_sizes import SizedFunction, sized_function
 from prism_mlir.compiler.families import discover_family
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.compiler.parts import BuiltPart, BuiltProgram, build_program, join_launches
+from prism_mlir.compiler.parts import BuiltPart, BuiltProgram, build_program, join_launches, model_us
 from prism_mlir.compiler.pipeline import kernel_binaries
 from prism_mlir.compiler.select import check_outputs, select
 from prism_mlir.compiler.task_pool import TaskPool, open_pool
@@ -36,6 +36,7 @@ from prism_mlir.tune.records.store import Records
 
 Progress = Callable[[str], None]
 Ranges = tuple[tuple[int, int], ...]  # operators of each part
+SMALL = 16  # a size at which the program may be best cut otherwise than at the largest
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,30 +147,45 @@ class _Compiler:
         self, function: SizedFunction, wanted: Sequence[Bucket]
     ) -> tuple[tuple[Variant, ...], tuple[tuple[Bucket, str], ...]]:
         """One variant a bucket, neighbours with the same code as one."""
-        ranges = self._ranges(function, wanted[-1])
+        largest = wanted[-1].high
+        cuttings = dict.fromkeys(
+            self._ranges(function, sizes) for sizes in (largest, tuple(min(n, SMALL) for n in largest))
+        )
         made: list[Variant] = []
         unserved: list[tuple[Bucket, str]] = []
         for bucket in wanted:
             try:
-                made.append(self._variant(function, _extended(bucket, [b for b, _ in unserved]), ranges))
+                made.append(self._variant(function, _extended(bucket, [b for b, _ in unserved]), tuple(cuttings)))
             except (CodegenError, UnsupportedError) as error:
                 if bucket is wanted[-1]:
                     raise
                 unserved.append((bucket, error.message))
         return _shared(made, function.names), tuple(unserved)
 
-    def _ranges(self, function: SizedFunction, bucket: Bucket) -> Ranges:
-        """How the program is cut into parts, at the largest sizes."""
+    def _ranges(self, function: SizedFunction, sizes: Sizes) -> Ranges:
+        """How the program is best cut into parts at some sizes."""
         place = Location(self.source.filename, 1, 1)
-        built = build_program(
-            function.at(bucket.high), self.options, place, None, self.progress, self.records, self.pool
-        )
+        built = build_program(function.at(sizes), self.options, place, None, self.progress, self.records, self.pool)
         ends = [0]
         for part in built.parts:
             ends.append(ends[-1] + len(part.part.program.nodes))
         return tuple(pairwise(ends))
 
-    def _variant(self, function: SizedFunction, bucket: Bucket, ranges: Ranges) -> Variant:
+    def _variant(self, function: SizedFunction, bucket: Bucket, cuttings: Sequence[Ranges]) -> Variant:
+        """The fastest variant for a bucket, as far as the model knows, of those that can be built."""
+        made: list[Variant] = []
+        failures: list[CodegenError | UnsupportedError] = []
+        for ranges in cuttings:
+            try:
+                made.append(self._cut(function, bucket, ranges))
+            except (CodegenError, UnsupportedError) as error:
+                failures.append(error)
+        if not made:
+            raise failures[0]
+        return min(made, key=lambda v: model_us(v.built.parts))
+
+    def _cut(self, function: SizedFunction, bucket: Bucket, ranges: Ranges) -> Variant:
+        """A variant whose parts are these runs of operators."""
         self.progress(f"building for {bucket.label(function.names)}")
         name = f"{function.source.function[:60]}_{'at' if bucket.exact else 'to'}{'_'.join(map(str, bucket.high))}"
         program = replace(function.at(bucket.high), name=name)

@@ -40,10 +40,11 @@ from prism_mlir.graph.launch_info import KernelLaunch, Role
 
 @dataclass
 class _SizedFunction(HostFunction):
-    """The host function of one variant. buffers: shapes of results at every size, the dynamic ones of which are in ``sizes``."""
+    """The host function of one variant. results: shapes of results at every size; between: bytes of workspace buffers."""
 
     dispatch: Dispatch = field(kw_only=True)
     results: Mapping[int, tuple[Extent, ...]] = field(kw_only=True)
+    between: Sequence[Extent] = field(kw_only=True)
     made: dict[Extent, str] = field(default_factory=dict)
     before: list[str] = field(default_factory=list)
 
@@ -56,6 +57,8 @@ class _SizedFunction(HostFunction):
             return ""
         if buffer[0] is Role.INPUT:
             return ", ".join(self._argument_dims(buffer))
+        if buffer[0] is Role.WORKSPACE:
+            return self._number(self.between[buffer[1]])
         return ", ".join(self._number(e) for e in self.results[buffer[1]] if e.dynamic)
 
     def grid(self, kernel: KernelLaunch) -> list[str]:
@@ -159,7 +162,9 @@ def dynamic_host_module(
     lines = ["module attributes {gpu.container_module} {"]
     lines += [gpu_binary(symbols[ptx], binary) for ptx, binary in binaries.items()]
     for symbol, variant in zip(names, dispatch.variants, strict=True):
-        types = signature | {(Role.WORKSPACE, k): f"memref<{n}xi8>" for k, n in enumerate(variant.launch.workspace)}
+        between = variant.launch.workspace_extents
+        workspace = ("?" if e.dynamic else str(e.at(())) for e in between)
+        types = signature | {(Role.WORKSPACE, k): f"memref<{n}xi8>" for k, n in enumerate(workspace)}
         writer = _SizedFunction(
             types,
             options.host,
@@ -167,6 +172,7 @@ def dynamic_host_module(
             name=f"private @{string_literal(symbol)}",
             dispatch=dispatch,
             results=results,
+            between=between,
         )
         lines += writer.text(variant.launch.kernels, symbols)
     lines += [*_chooser(dispatch, names, signature, options.host), "}"]

@@ -115,9 +115,19 @@ class LaunchInfo:
 
     def at(self, sizes: Sequence[int]) -> LaunchInfo:
         """The launches at some dynamic sizes, and the workspace they need."""
-        made = replace(self, kernels=tuple(k.at(sizes) for k in self.kernels))
-        needed = {a.index: a.bytes for a in made.arguments(Role.WORKSPACE)}
-        return replace(made, workspace=tuple(needed.get(k, n) for k, n in enumerate(self.workspace)))
+        needed = tuple(e.at(sizes) for e in self.workspace_extents)
+        return LaunchInfo(tuple(k.at(sizes) for k in self.kernels), needed)
+
+    @property
+    def workspace_extents(self) -> tuple[Extent, ...]:
+        """Bytes of each workspace buffer at every size."""
+        found = [Extent(n) for n in self.workspace]
+        for argument in self.arguments(Role.WORKSPACE):
+            if argument.extents is not None:
+                found[argument.index] = Extent(argument.dtype.bytes)
+                for extent in argument.extents:
+                    found[argument.index] = found[argument.index] * extent
+        return tuple(found)
 
     def arguments(self, role: Role) -> tuple[KernelArgument, ...]:
         """Each input, output or workspace buffer once, by index."""

@@ -218,6 +218,56 @@ def test_two_sizes_of_which_one_is_a_row_length() -> None:
         np.testing.assert_array_equal(got, a.astype(np.float64) @ b.astype(np.float64))
 
 
+CHAIN = """
+#map = affine_map<(d0, d1) -> (d0, d1)>
+#row = affine_map<(d0, d1) -> (d0, 0)>
+func.func @chain(%x: tensor<?x64xf16>, %w: tensor<64x32xf16>, %v: tensor<?x1xf16>, %u: tensor<32x16xf16>) -> tensor<?x16xf32> {
+  %zero = arith.constant 0.0 : f32
+  %c0 = arith.constant 0 : index
+  %n = tensor.dim %x, %c0 : tensor<?x64xf16>
+  %e0 = tensor.empty(%n) : tensor<?x32xf32>
+  %f0 = linalg.fill ins(%zero : f32) outs(%e0 : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %p = linalg.matmul ins(%x, %w : tensor<?x64xf16>, tensor<64x32xf16>) outs(%f0 : tensor<?x32xf32>) -> tensor<?x32xf32>
+  %e1 = tensor.empty(%n) : tensor<?x32xf16>
+  %q = linalg.generic {indexing_maps = [#map, #row, #map], iterator_types = ["parallel", "parallel"]}
+      ins(%p, %v : tensor<?x32xf32>, tensor<?x1xf16>) outs(%e1 : tensor<?x32xf16>) {
+  ^bb0(%a: f32, %b: f16, %out: f16):
+    %b32 = arith.extf %b : f16 to f32
+    %c = arith.mulf %a, %b32 : f32
+    %d = arith.truncf %c : f32 to f16
+    linalg.yield %d : f16
+  } -> tensor<?x32xf16>
+  %e2 = tensor.empty(%n) : tensor<?x16xf32>
+  %f1 = linalg.fill ins(%zero : f32) outs(%e2 : tensor<?x16xf32>) -> tensor<?x16xf32>
+  %t = linalg.matmul ins(%q, %u : tensor<?x32xf16>, tensor<32x16xf16>) outs(%f1 : tensor<?x16xf32>) -> tensor<?x16xf32>
+  return %t : tensor<?x16xf32>
+}
+"""
+
+
+def test_a_program_in_parts_keeps_what_is_between_at_the_size_of_the_run() -> None:
+    """Three operators, two a kernel. Products of -1, 0 and 1 are exact, and so are 32 products of sums of 64."""
+    options = CompileOptions(samples=60, check=False, limits=SearchLimits(operators=2))
+    done = compile_dynamic(dynamic_text(CHAIN), options, SizeOptions(20))
+    rng = np.random.default_rng(0)
+    several = 0
+    with runtime(lower(done.host)) as (_, engine):
+        for n in (1, 2, 3, 8, 11, 17, 20):
+            shapes = ((n, 64), (64, 32), (n, 1), (32, 16))
+            x, w, v, u = arguments = [rng.integers(-1, 2, s).astype(np.float16) for s in shapes]
+            exact = (x.astype(np.float64) @ w * v) @ u
+            launch = done.dispatch.at((n,))
+            (got,) = Emulator(launch, done.ptx)(arguments)
+            np.testing.assert_array_equal(got, exact)
+            several += len(launch.kernels) > 1
+            if len(launch.kernels) > 1:
+                assert launch.workspace[0] in (n * 32 * 2, n * 32 * 4)
+            called = np.empty((n, 16), np.float32)
+            call(engine, "chain", *arguments, result=called)
+            np.testing.assert_array_equal(called, exact)
+    assert several
+
+
 MEAN = """
 #map = affine_map<(d0) -> (d0)>
 #one = affine_map<(d0) -> (0)>
