@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import importlib
 import importlib.util
 import logging
 import re
@@ -64,6 +65,7 @@ def open_executor(spec: str = PROCESSES, jobs: int = 1) -> Iterator[OpenExecutor
     """
     check_spec(spec, jobs)
     if _DASK.fullmatch(spec):
+        _import_dask(spec)
         with _only_our_words(), _dask(spec) as opened:
             yield opened
     elif spec == SERIAL or jobs == 1:
@@ -109,10 +111,15 @@ def this_process() -> OpenExecutor:
     return OpenExecutor(SERIAL, InThisProcess(), lambda: 1, here=True)
 
 
-@contextmanager
-def _dask(spec: str) -> Iterator[OpenExecutor]:
+def _import_dask(spec: str) -> None:
+    """It sets up its loggers then."""
     if importlib.util.find_spec("distributed") is None:
         raise MissingToolError(f"{spec} needs Dask", None, "pip install prism-mlir[distributed]")
+    importlib.import_module("distributed")
+
+
+@contextmanager
+def _dask(spec: str) -> Iterator[OpenExecutor]:
     from distributed import Client
     from distributed.scheduler import KilledWorker
 
@@ -210,10 +217,13 @@ class _Cluster:
         return self.described
 
 
+_LOGGERS = ("distributed", "distributed.client", "distributed.core", "tornado", "tornado.application")
+
+
 @contextmanager
 def _only_our_words() -> Iterator[None]:
     """What goes wrong is one line of ours; Dask's log of it would come before, with a traceback."""
-    loggers = [logging.getLogger(name) for name in ("distributed", "distributed.client", "distributed.core", "tornado")]
+    loggers = [logging.getLogger(name) for name in _LOGGERS]
     levels = [log.level for log in loggers]
     for log in loggers:
         log.setLevel(logging.CRITICAL + 1)

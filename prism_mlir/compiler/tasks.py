@@ -103,12 +103,14 @@ class Relay(Future[Any]):
         attempt.add_done_callback(self._ended)
 
     def cancel(self) -> bool:
-        cancelled = super().cancel()
-        if cancelled and self._attempt is not None:
-            self._attempt.cancel()
+        attempt, cancelled = self._attempt, super().cancel()
+        if cancelled and attempt is not None:
+            attempt.cancel()
         return cancelled
 
     def _ended(self, attempt: Future[Any]) -> None:
+        # What belongs to an attempt goes here, in the executor's thread: Ctrl-C in a finaliser of the main thread would be lost.
+        self._attempt = None
         if self.cancelled():
             return
         with suppress(InvalidStateError):  # cancelled meanwhile
