@@ -21,6 +21,9 @@ LANES = 32
 WAVEFRONT = 128  # bytes of shared memory that one pass delivers
 MMA_ROWS, MMA_COLUMNS, MMA_DEPTH = 16, 8, 16  # mma.sync.m16n8k16 (PTX ISA, "mma")
 BASE_REGISTERS = 40  # addresses, loop counters, fragments in flight
+# What ptxas takes on top of twice the accumulators where nobody limits it; less nine times of ten, of 61 emitted kernels.
+FREE_REGISTERS = 64
+REGISTER_UNIT = 8  # registers of a thread are given out in eights (CUDA occupancy calculator)
 
 
 def granules(product: Product) -> int:
@@ -72,6 +75,25 @@ def warp_units(placement: Placement) -> int:
 def registers_per_thread(placement: Placement, warps: int) -> int:
     """Estimate of 32-bit registers a thread needs: the tiles held in registers, and a constant."""
     return BASE_REGISTERS + sum(p.accumulators(warps) for p in placement.held.values())
+
+
+def free_registers(placement: Placement, warps: int, target: Target) -> int:
+    """Registers a thread may get where code is compiled without a limit: assemblers use more than they need."""
+    accumulators = sum(p.accumulators(warps) for p in placement.held.values())
+    return min(target.registers_per_thread, FREE_REGISTERS + 2 * accumulators)
+
+
+def register_limit(residency: int, warps: int, target: Target) -> int:
+    """The most registers a thread can have where ``residency`` blocks must fit an SM; 0: nothing but the chip limits them.
+
+    >>> from prism_mlir.tune.targets import DEFAULT_TARGET, find_target
+    >>> register_limit(3, 4, find_target(DEFAULT_TARGET))  # 65536 / 384 = 170.7
+    168
+    """
+    if not residency:
+        return target.registers_per_thread
+    most = target.registers // (residency * warps * LANES)
+    return min(target.registers_per_thread, most // REGISTER_UNIT * REGISTER_UNIT)
 
 
 def resident_blocks(shared: int, registers: int, warps: int, target: Target) -> int:

@@ -1,38 +1,45 @@
-"""The parameter space: every schedule of a graph with concrete mappings, and uniform samples from it (paper, section 5).
+"""The parameter space: every schedule of a graph with concrete mappings (paper, section 5).
 
-A point gives each parallel dim a number of parts, and the kernel its warps and pipeline stages. The raw space is a product of
-short lists; :func:`rejection` says which of its points a target cannot run, and why. Where the spaces are of bearable size,
-sizes that no warps and stages can save are struck out first, for all graphs together; what is left is drawn from without
-replacement. So every valid point of every graph is equally likely.
+A point gives each parallel dim a number of parts, and the kernel its warps and pipeline stages, the orientation of its products
+and the blocks an SM must hold. The raw space is a product of short lists; :func:`rejection` says which of its points a target
+cannot run, or are another point by another name, and why. The *plain* space asks for no orientation and no resident blocks.
 """
 
 from __future__ import annotations
 
-import random
-from bisect import bisect_right
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from collections.abc import Mapping as MappingABC
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, product
+from itertools import product
 from math import gcd, prod
 
 from prism_mlir.graph.block import Load
-from prism_mlir.graph.footprint import REDUCING_WARPS, ScheduleError, contiguous_dim
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.footprint import (
+    REDUCING_WARPS,
+    TENSOR_TYPES,
+    Placement,
+    Product,
+    ScheduleError,
+    contiguous_dim,
+    is_matmul,
+)
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.mapping import GRANULE, part_size, tile_partitions
 from prism_mlir.graph.ops import Kind, Op
 from prism_mlir.graph.program import Program
-from prism_mlir.graph.schedule import Schedule, ScheduledGraph
+from prism_mlir.graph.schedule import Orientation, Schedule
 from prism_mlir.tune.occupancy import (
     LANES,
     MMA_COLUMNS,
     MMA_DEPTH,
     MMA_ROWS,
     concrete_mapping,
+    free_registers,
     operand_strides,
     placed,
+    register_limit,
     registers_per_thread,
     warp_units,
 )
@@ -40,14 +47,13 @@ from prism_mlir.tune.targets import Target
 
 WARPS = (1, 2, 4, 8, 16)
 STAGES = (1, 2, 3, 4)
+ORIENTATIONS = (Orientation.AUTO, Orientation.UPRIGHT, Orientation.SIDEWAYS)
+RESIDENCIES = (0, 2, 3, 4, 5, 6, 8, 12, 16)
 GRID_LIMITS = (2**31 - 1, 65535, 65535)  # CUDA programming guide, "technical specifications"
 GOOD_PART = 64  # a power of two in a dim, from which on its parts are equal
 RAGGED_PARTS = (16, 32, 64, 128, 256, 512, 1024)
 COPY_BYTES = 16  # what one thread moves with one cp.async
 MAX_ACCUMULATORS = 160  # registers all products may take of a thread's; more spill, as ptxas says
-MAX_SHAPES = 50_000  # combinations of sizes, over all graphs, up to which each is looked at
-EXHAUSTIVE = 5_000  # points up to which each is looked at
-TRIES_PER_SAMPLE = 200
 
 Sizes = tuple[tuple[str, int], ...]
 Cut = tuple[int, tuple[str, ...]]  # a dim's size and the parallel dims that cut it
@@ -55,13 +61,20 @@ Cut = tuple[int, tuple[str, ...]]  # a dim's size and the parallel dims that cut
 
 @dataclass(frozen=True)
 class ParameterSpace:
-    """The raw space of one graph: for each parallel dim, warps and stages the values to try."""
+    """The raw space of one graph: for each parallel dim, and for whatever else a schedule says, the values to try."""
 
     graph: KernelGraph
     sizes: tuple[tuple[str, tuple[int, ...]], ...]
     warps: tuple[int, ...] = WARPS
     stages: tuple[int, ...] = STAGES
+    orientations: tuple[Orientation, ...] = ORIENTATIONS
+    residencies: tuple[int, ...] = RESIDENCIES
     program: Program | None = None
+
+    @property
+    def plain(self) -> ParameterSpace:
+        """The space without what a schedule need not ask for."""
+        return replace(self, orientations=(Orientation.AUTO,), residencies=(0,))
 
     @property
     def shape_count(self) -> int:
@@ -70,8 +83,13 @@ class ParameterSpace:
 
     @property
     def choices(self) -> int:
-        """Combinations of warps and stages."""
-        return len(self.warps) * len(self.stages)
+        """Combinations of everything else: for each orientation, residency and stages, all warps."""
+        return len(self.orientations) * self.oriented_choices
+
+    @property
+    def oriented_choices(self) -> int:
+        """Choices with the same orientation."""
+        return len(self.residencies) * len(self.stages) * len(self.warps)
 
     @property
     def raw_size(self) -> int:
@@ -89,9 +107,12 @@ class ParameterSpace:
         return (self.with_choice(sizes, k) for sizes in self.shapes for k in range(self.choices))
 
     def with_choice(self, sizes: Sizes, index: int) -> Schedule:
-        """A point from its sizes and the number of a choice of warps and stages."""
-        stage, warp = divmod(index, len(self.warps))
-        return Schedule(sizes, self.warps[warp], self.stages[stage])
+        """A point from its sizes and the number of a choice."""
+        rest, warp = divmod(index, len(self.warps))
+        rest, stage = divmod(rest, len(self.stages))
+        orientation, residency = divmod(rest, len(self.residencies))
+        asked = self.orientations[orientation], self.residencies[residency]
+        return Schedule(sizes, self.warps[warp], self.stages[stage], *asked)
 
     def point(self, index: int) -> Schedule:
         """The raw point number ``index`` of the order of iteration."""
@@ -101,6 +122,18 @@ class ParameterSpace:
             rest, digit = divmod(rest, len(values))
             chosen[name] = values[digit]
         return self.with_choice(tuple(sorted(chosen.items())), choice)
+
+    def __str__(self) -> str:
+        """The size of the raw space, and how many values each parameter has.
+
+        >>> from prism_mlir.graph.examples import softmax_matmul_block
+        >>> str(parameter_space(softmax_matmul_block()).plain)
+        '3,380 points: x 13, i 13, warps 5, stages 4'
+        """
+        asked = {"orientations": len(self.orientations), "residencies": len(self.residencies)}
+        counts = {**{name: len(v) for name, v in self.sizes}, "warps": len(self.warps), "stages": len(self.stages)}
+        counts |= {name: n for name, n in asked.items() if n > 1}
+        return f"{self.raw_size:,} points: {', '.join(f'{name} {n}' for name, n in counts.items())}"
 
     @cached_property
     def rules(self) -> tuple[_Rules, ...]:
@@ -150,23 +183,6 @@ def _rules(graph: KernelGraph, node: CustomNode, program: Program | None) -> _Ru
     return _Rules(node, strides, tuple(divided), tuple(copied), tuple(products), reshapes)
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Schedules found, and what happened to the points looked at.
-
-    raw:        points of all raw spaces together
-    examined:   points looked at (each once; all of them where ``exhaustive``)
-    exhaustive: whether every raw point was looked at
-    rejected:   how many points each rule refused, as (rule, count) sorted by rule
-    """
-
-    points: tuple[ScheduledGraph, ...]
-    raw: int
-    examined: int
-    exhaustive: bool
-    rejected: tuple[tuple[str, int], ...]
-
-
 def parameter_space(
     graph: KernelGraph,
     program: Program | None = None,
@@ -175,6 +191,7 @@ def parameter_space(
 ) -> ParameterSpace:
     """The raw space of a graph; ``program`` says how its inputs lie in memory.
 
+    Orientations are there where a product may be on tensor cores, residencies where there is a product to hold in registers.
     Raises :class:`~prism_mlir.graph.errors.InputError` where its mappings are still symbols.
     """
     cuts: dict[str, list[int]] = {p: [] for p in graph.parallel_dims}
@@ -190,7 +207,17 @@ def parameter_space(
             single |= {p for p, dim in zip(node.block.grid, row, strict=True) if dim < 0}
     sizes = tuple((p, (1,) if p in single or not cut else _counts(cut)) for p, cut in cuts.items())
     looped = any(n.block.loop is not None for n in graph.custom)
-    return ParameterSpace(graph, sizes, warps, stages if looped else (1,), program)
+    multiplied = [c.block for c in graph.custom if any(is_matmul(n.op) for n in c.block.nodes)]
+    turned = any(b.tf32 or any(t.dtype in TENSOR_TYPES for t in b.inputs) for b in multiplied)
+    return ParameterSpace(
+        graph,
+        sizes,
+        warps,
+        stages if looped else (1,),
+        orientations=ORIENTATIONS if turned else (Orientation.AUTO,),
+        residencies=RESIDENCIES if multiplied else (0,),
+        program=program,
+    )
 
 
 def _counts(sizes: Sequence[int]) -> tuple[int, ...]:
@@ -230,7 +257,12 @@ def part_counts(size: int) -> tuple[int, ...]:
 
 def rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str | None:
     """The first rule that a point breaks on a target; ``None`` for a valid point. Cheap rules come first."""
-    return size_rejection(space, schedule.sizes) or _choice_rejection(space, schedule, target)
+    return (
+        size_rejection(space, schedule.sizes)
+        or orientation_rejection(space, schedule.sizes, schedule.orientation)
+        or _choice_rejection(space, schedule, target)
+        or _residency_rejection(space, schedule, target)
+    )
 
 
 def size_rejection(space: ParameterSpace, sizes: Sizes) -> str | None:
@@ -263,6 +295,21 @@ def _fits_tensor_cores(dims: tuple[Cut, Cut, Cut], of: MappingABC[str, int]) -> 
     return k % MMA_DEPTH == 0 and (upright or sideways)
 
 
+def orientation_rejection(space: ParameterSpace, sizes: Sizes, orientation: Orientation) -> str | None:
+    """Why an orientation is none to try with some sizes: a product does not fit it, or all products have it already."""
+    if orientation is Orientation.AUTO:
+        return None
+    of, sideways, turns = dict(sizes), orientation is Orientation.SIDEWAYS, False
+    for rules in space.rules:
+        for m, n, _ in rules.products:
+            rows, columns = (n, m) if sideways else (m, n)
+            if _granule(rows, of) % MMA_ROWS or _granule(columns, of) % MMA_COLUMNS:
+                return "a product does not fit the orientation"
+            tile = tuple(part_size(size, prod(of[p] for p in cut)) for size, cut in (m, n))
+            turns |= Product.of(tile, MMA_DEPTH, DType.F16).transposed is not sideways
+    return None if turns else "an orientation that changes nothing"
+
+
 def _choice_rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str | None:
     of = schedule.size_of
     if schedule.warps * LANES > target.threads_per_block:
@@ -277,11 +324,32 @@ def _choice_rejection(space: ParameterSpace, schedule: Schedule, target: Target)
     return None
 
 
-def _capacity_rejection(rules: _Rules, schedule: Schedule, target: Target) -> str | None:
+def _residency_rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str | None:
+    """Why a number of resident blocks is none to ask for. Code that needs more registers than it leaves would spill."""
+    if not schedule.residency:
+        return None
+    limit, lowered = register_limit(schedule.residency, schedule.warps, target), False
+    for rules in space.rules:
+        placement = _placement(rules, schedule)
+        shared = placement.shared_bytes + target.shared_reserved
+        threads = schedule.residency * schedule.warps * LANES
+        if schedule.residency * shared > target.shared_per_sm or threads > target.threads_per_sm:
+            return "too few blocks fit an SM"
+        if registers_per_thread(placement, schedule.warps) > limit:
+            return "too many registers"
+        lowered |= limit < free_registers(placement, schedule.warps, target)
+    return None if lowered else "a residency that changes nothing"
+
+
+def _placement(rules: _Rules, schedule: Schedule) -> Placement:
     names = rules.node.block.parallel_dims
     sizes = tuple(item for item in schedule.sizes if item[0] in names)
+    return placed(rules.node, sizes, schedule.stages, rules.strides, schedule.orientation)
+
+
+def _capacity_rejection(rules: _Rules, schedule: Schedule, target: Target) -> str | None:
     try:
-        placement = placed(rules.node, sizes, schedule.stages, rules.strides)
+        placement = _placement(rules, schedule)
     except ScheduleError as error:
         return error.message
     if placement.shared_bytes > target.shared_per_block:
@@ -302,74 +370,10 @@ def enumerate_schedules(space: ParameterSpace, target: Target) -> Iterator[Sched
     return (point for point in space if rejection(space, point, target) is None)
 
 
-def sample(
-    graphs: Sequence[KernelGraph], target: Target, count: int, seed: int = 0, program: Program | None = None
-) -> Sample:
-    """Up to ``count`` different valid points over all graphs; all points are looked at where there are few.
-
-    Each valid point of each graph is equally likely; the same arguments give the same points in the same order.
-    Raises :class:`~prism_mlir.graph.errors.InputError` for a graph whose mappings are still symbols.
-    """
-    spaces = [parameter_space(g, program) for g in graphs]
-    refused: Counter[str] = Counter()
-    population = _population(spaces, refused)
-    struck, rng = sum(refused.values()), random.Random(seed)
-    found: dict[int, ScheduledGraph] = {}
-    examined = 0
-    for index in _order(len(population), count, rng):
-        if len(found) == count and len(population) > EXHAUSTIVE:
-            break
-        examined += 1
-        space, point = population[index]
-        reason = rejection(space, point, target)
-        if reason is None:
-            found[index] = ScheduledGraph(space.graph, point)
-        else:
-            refused[reason] += 1
-    kept = sorted(found) if len(found) <= count else sorted(rng.sample(sorted(found), count))
-    raw, examined = sum(s.raw_size for s in spaces), examined + struck
-    return Sample(tuple(found[k] for k in kept), raw, examined, examined == raw, tuple(sorted(refused.items())))
-
-
-def _order(population: int, count: int, rng: random.Random) -> Sequence[int]:
-    """Which points to look at, and in which order: all as they come, or some at random, none twice."""
-    if population <= EXHAUSTIVE:
-        return range(population)
-    return rng.sample(range(population), min(population, count * TRIES_PER_SAMPLE))
-
-
-@dataclass(frozen=True, slots=True)
-class _Population:
-    """Numbered points: the listed sizes of spaces with every choice of warps and stages, or whole raw spaces.
-
-    starts: the number of the first point of each row of ``rows``, and the number of all points at the end
-    """
-
-    rows: tuple[tuple[ParameterSpace, Sizes | None], ...]
-    starts: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return self.starts[-1]
-
-    def __getitem__(self, index: int) -> tuple[ParameterSpace, Schedule]:
-        row = bisect_right(self.starts, index) - 1
-        space, sizes = self.rows[row]
-        rest = index - self.starts[row]
-        return space, space.point(rest) if sizes is None else space.with_choice(sizes, rest)
-
-
-def _population(spaces: Sequence[ParameterSpace], refused: Counter[str]) -> _Population:
-    """Points to draw from. Sizes that break a rule are struck out, and counted, unless there are too many to look at each."""
-    rows: list[tuple[ParameterSpace, Sizes | None]] = []
-    if sum(s.shape_count for s in spaces) > MAX_SHAPES:
-        rows += [(space, None) for space in spaces]
-    else:
-        for space in spaces:
-            for sizes in space.shapes:
-                reason = size_rejection(space, sizes)
-                if reason is None:
-                    rows.append((space, sizes))
-                else:
-                    refused[reason] += space.choices
-    counts = (space.raw_size if sizes is None else space.choices for space, sizes in rows)
-    return _Population(tuple(rows), tuple(accumulate(counts, initial=0)))
+def variants(space: ParameterSpace, schedule: Schedule, target: Target) -> Iterator[Schedule]:
+    """The valid points that differ from a plain valid one in orientation and residency only."""
+    for orientation in space.orientations:
+        for residency in space.residencies:
+            point = replace(schedule, orientation=orientation, residency=residency)
+            if point != schedule and rejection(space, point, target) is None:
+                yield point

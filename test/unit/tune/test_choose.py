@@ -8,9 +8,10 @@ import pytest
 from tune_graphs import gemm, pointwise
 
 from prism_mlir.graph.errors import CodegenError
-from prism_mlir.tune.choose import choose, rank
-from prism_mlir.tune.cost import cost
-from prism_mlir.tune.parameters import parameter_space, rejection
+from prism_mlir.graph.schedule import Orientation, ScheduledGraph
+from prism_mlir.tune.choose import TURNED, choose, rank
+from prism_mlir.tune.cost import Cost, cost
+from prism_mlir.tune.parameters import parameter_space, rejection, variants
 from prism_mlir.tune.targets import find_target
 
 A100 = find_target("sm_80")
@@ -21,9 +22,28 @@ def test_the_best_is_the_least_of_all_valid_points() -> None:
     choice = choose([graph], A100, samples=100_000)
     assert choice.sample.exhaustive
     times = [cost(p, A100).total_us for p in choice.sample.points]
-    assert choice.best.cost.total_us == min(times)
-    assert [r.cost.total_us for r in choice.ranked] == sorted(times)
+    plain = [r for r in choice.ranked if r.scheduled in set(choice.sample.points)]
+    assert [r.cost.total_us for r in plain] == sorted(times)
+    assert choice.ranked == rank([r.scheduled for r in choice.ranked], A100)
     assert rejection(parameter_space(graph), choice.best.scheduled.schedule, A100) is None
+
+
+def test_a_turned_schedule_is_ranked_only_if_it_takes_less_than_the_plain_one() -> None:
+    """Of the best eight, the other orientations are looked at; what ties with the plain schedule stays out."""
+    graph = gemm(128, 256, 256)
+    choice = choose([graph], A100, samples=100_000)
+    plain = {p.schedule for p in choice.sample.points}
+    assert all(s.orientation is Orientation.AUTO and not s.residency for s in plain)
+    best = [r for r in choice.ranked if r.scheduled.schedule in plain][:TURNED]
+    space = replace(parameter_space(graph), residencies=(0,))
+    turned = [(r, p) for r in best for p in variants(space, r.scheduled.schedule, A100)]
+    assert choice.turned == len(turned) > 0
+    less = {p for r, p in turned if times(cost(ScheduledGraph(graph, p), A100)) < times(r.cost)}
+    assert {r.scheduled.schedule for r in choice.ranked} - plain == less
+
+
+def times(cost: Cost) -> tuple[float, int, float]:
+    return cost.total_us, cost.dram_bytes, cost.work_us
 
 
 def test_the_order_of_candidates_does_not_matter() -> None:
