@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import json
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -21,15 +21,18 @@ from prism_mlir.compiler.select import build, describe
 from prism_mlir.frontend.upstream import read_file
 from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.dtypes import DType
-from prism_mlir.graph.errors import CodegenError, ExecutionError, UnsupportedError
+from prism_mlir.graph.errors import CodegenError, ExecutionError, Location, UnsupportedError
 from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import CustomNode
+from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.graph.schedule import ScheduledGraph
 from prism_mlir.runtime.bundle.check import Expected, judge, save
 from prism_mlir.runtime.bundle.inputs import draw
 from prism_mlir.runtime.cpu_jit import compile_module
 
 Array = NDArray[Any]
+Check = Callable[[LaunchInfo, Mapping[str, str]], str]
+"""Why code is wrong, or nothing."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,9 +105,12 @@ class MeasuredRow:
         return row, files
 
 
-def measured_row(done: Compilation, *, schedules: int = 1, torch: Collection[str] = ()) -> MeasuredRow:
-    """The row of a compiled program.
+def measured_row(
+    done: Compilation, *, schedules: int = 1, torch: Collection[str] = (), check: bool = True
+) -> MeasuredRow:
+    """The row of a compiled program, of which the code need not be checked yet.
 
+    check:     run every kernel on the PTX machine, on the inputs it is measured with: a race may not show on a GPU
     schedules: how many of the best schedules are candidates, where the program was built as one part
     torch:     of ``torch`` and ``compile``, which are candidates, where torch has a function for the program
     """
@@ -117,7 +123,11 @@ def measured_row(done: Compilation, *, schedules: int = 1, torch: Collection[str
     expected = expected_outputs(done.program, arguments, source(*arguments), stored, tf32=done.options.allow_tf32)
     row = row_of(Path(done.source))
     shapes = " ".join("x".join(map(str, (*t.shape, t.dtype.value))) for t in types)
-    ours, left_out = prism_candidates(done, schedules, arguments, expected)
+
+    def wrong(launch: LaunchInfo, ptx: Mapping[str, str]) -> str:
+        return _wrong(Emulator(launch, ptx), arguments, expected) if check else ""
+
+    ours, left_out = prism_candidates(done, schedules, wrong)
     return MeasuredRow(
         name=stem_of(Path(done.source)),
         workload=row.workload if row else stem_of(Path(done.source)),
@@ -131,38 +141,43 @@ def measured_row(done: Compilation, *, schedules: int = 1, torch: Collection[str
     )
 
 
-def prism_candidates(
-    done: Compilation, schedules: int, arguments: Sequence[Array], expected: Sequence[Expected]
-) -> tuple[list[Candidate], list[str]]:
-    """The kernel that was chosen and the next best schedules that can be built; and what was left out, with the reason.
+def prism_candidates(done: Compilation, schedules: int, check: Check) -> tuple[list[Candidate], list[str]]:
+    """The kernels that were chosen and those of the next best schedules that can be built; and what was left out, and why.
 
-    Where the compilation checks its code, so is that of the other schedules: a race may not show on a GPU.
+    Raises :class:`ExecutionError` where all are wrong.
     """
-    chosen, part = done.selection, done.built.parts[0]
-    label = describe(chosen.ranked.scheduled) if len(done.built.parts) == 1 else f"{len(done.built.parts)} parts"
-    model_us = sum(p.selection.ranked.cost.total_us for p in done.built.parts)
-    found, left_out = [Candidate("prism", label, done.launch.to_dict(), done.built.ptx, model_us=model_us)], []
-    for scheduled, other_us in _others(done):
+    found, left_out = list[Candidate](), list[str]()
+    for candidate, launch in _built(done):
         if len(found) >= schedules:
             break
-        try:
-            kernel, _ = build(part.part.program, scheduled, done.options.target)
-        except (ScheduleError, CodegenError, UnsupportedError):
-            continue
-        launch = join_launches(done.program, [replace(part, selection=replace(chosen, kernel=kernel))])
-        ptx = {kernel.launch.kernels[0].ptx: kernel.ptx}
-        wrong = _wrong(Emulator(launch, ptx), arguments, expected) if done.options.check else ""
+        wrong = check(launch, candidate.files)
         if wrong:
-            left_out.append(f"{describe(scheduled)}: {wrong}")
-            continue
-        found.append(Candidate("prism", describe(scheduled), launch.to_dict(), ptx, model_us=other_us))
+            left_out.append(f"{candidate.label}: {wrong}")
+        else:
+            found.append(candidate)
+    if not found:
+        raise ExecutionError(left_out[0], Location(done.source), "report this as a bug of Prism")
     return found, left_out
 
 
+def _built(done: Compilation) -> Iterator[tuple[Candidate, LaunchInfo]]:
+    """Code of the best schedules, best first; of a program in parts, of the chosen ones alone."""
+    parts = done.built.parts
+    label = describe(done.selection.ranked.scheduled) if len(parts) == 1 else f"{len(parts)} parts"
+    model_us = sum(p.selection.ranked.cost.total_us for p in parts)
+    yield Candidate("prism", label, done.launch.to_dict(), done.built.ptx, model_us=model_us), done.launch
+    for scheduled, other_us in _others(done) if len(parts) == 1 else ():
+        try:
+            kernel, _ = build(parts[0].part.program, scheduled, done.options.target)
+        except (ScheduleError, CodegenError, UnsupportedError):
+            continue
+        launch = join_launches(done.program, [replace(parts[0], selection=replace(done.selection, kernel=kernel))])
+        ptx = {kernel.launch.kernels[0].ptx: kernel.ptx}
+        yield Candidate("prism", describe(scheduled), launch.to_dict(), ptx, model_us=other_us), launch
+
+
 def _others(done: Compilation) -> Iterator[tuple[ScheduledGraph, float]]:
-    """The best schedules beside the chosen one, with their modelled times, where the program was built as one part."""
-    if len(done.built.parts) > 1:
-        return
+    """The best schedules beside the chosen one, with their modelled times, of a program that was built as one part."""
     (part,) = done.built.parts
     proved = [g for g in part.discovery.proved if all(isinstance(n, CustomNode) for n in g.nodes)]
     made, _ = code_graphs(part.part.program, proved, tf32=done.options.allow_tf32)

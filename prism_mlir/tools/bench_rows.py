@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -9,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prism_mlir.graph.errors import InputError
+from prism_mlir.graph.errors import CodegenError, ExecutionError, InputError, PrismError
 
 if TYPE_CHECKING:
     from prism_mlir.compiler.measured_row import MeasuredRow
@@ -81,8 +82,23 @@ def parse_peers(text: str | None) -> tuple[str, ...]:
 
 
 def build_rows(want: Wanted, progress: Callable[[str], None]) -> list[MeasuredRow]:
-    """Compile every file. Raises what ``compile_file`` raises, and :class:`MissingToolError` for a peer that was asked for."""
-    return [_build_row(path, want, lambda text, at=path: progress(f"{at.name}: {text}")) for path in want.files]  # type: ignore[misc]
+    """Compile every file. One for which there is no code that passes its checks is left out, with a warning on standard error.
+
+    Raises the first such error where all are left out, and at once what a user is to put right: a file that is not understood, or
+    a peer that was asked for and is not there.
+    """
+    found: list[MeasuredRow] = []
+    failed: list[tuple[Path, PrismError]] = []
+    for path in want.files:
+        try:
+            found.append(_build_row(path, want, lambda text, at=path: progress(f"{at.name}: {text}")))  # type: ignore[misc]
+        except (CodegenError, ExecutionError) as error:
+            failed.append((path, error))
+    if not found:
+        raise failed[0][1]
+    for path, why in failed:
+        print(f"warning: {path} is left out: {why.message}", file=sys.stderr)
+    return found
 
 
 def _build_row(path: Path, want: Wanted, progress: Callable[[str], None]) -> MeasuredRow:
@@ -92,9 +108,10 @@ def _build_row(path: Path, want: Wanted, progress: Callable[[str], None]) -> Mea
     from prism_mlir.compiler.pipeline import compile_file
     from prism_mlir.compiler.triton_peers import triton_kernels
 
-    options = CompileOptions(target=want.target, jobs=want.jobs, check=want.check)
+    options = CompileOptions(target=want.target, jobs=want.jobs, check=False)  # each candidate is checked below
     done = compile_file(path, options, progress=progress)
-    row = measured_row(done, schedules=want.schedules, torch=want.peers)
+    progress("checking the best schedules")
+    row = measured_row(done, schedules=want.schedules, torch=want.peers, check=want.check)
     paper = row_of(path)
     if paper is None or "triton" not in want.peers:
         return row

@@ -192,3 +192,58 @@ def test_two_programs_of_one_name_are_refused(source: Path, tmp_path: Path, caps
     assert main(arguments) == 1
     assert "two programs are called 'scaled'" in capsys.readouterr().err
     assert not output.exists()
+
+
+def test_schedules_that_fail_a_check_are_left_out_and_said(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The chosen one fails, as the machine would say it: the next best is packed instead."""
+    from prism_mlir.compiler import measured_row
+    from prism_mlir.graph.errors import ExecutionError
+
+    checked: list[str] = []
+
+    class Watched(measured_row.Emulator):
+        def __call__(self, arguments: Any) -> Any:
+            checked.append(self.launch.kernels[0].ptx)
+            if len(checked) == 1:
+                raise ExecutionError("emitted code is wrong: race")
+            return super().__call__(arguments)
+
+    monkeypatch.setattr(measured_row, "Emulator", Watched)
+    output = tmp_path / "out"
+    assert main(["bundle", str(output), str(source), "--schedules", "2", "--peers", "none"]) == 0
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].startswith("packed   1 programs, 2 candidates")
+    assert lines[1].startswith("left out scaled: graph ")
+    assert lines[1].endswith("emitted code is wrong: race")
+    (row,) = json.loads((output / "bundle.json").read_text())["rows"]
+    assert len(checked) == 3
+    assert [f"left out scaled: {text}" for text in row["left_out"]] == lines[1:2]
+
+
+def test_a_program_without_right_code_is_left_out_of_several(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from prism_mlir.compiler import measured_row
+
+    other = tmp_path / "other.mlir"
+    other.write_text(SOURCE.replace("@scaled", "@other"))
+    real = measured_row._wrong
+
+    def wrong(emulator: Any, *rest: Any) -> str:
+        return "it is wrong" if emulator.launch.kernels[0].entry == "other" else real(emulator, *rest)
+
+    monkeypatch.setattr(measured_row, "_wrong", wrong)
+    arguments = ["--schedules", "1", "--peers", "none", "-q"]
+    assert main(["bundle", str(tmp_path / "both"), str(source), str(other), *arguments]) == 0
+    err = capsys.readouterr().err
+    assert err.startswith(f"warning: {other} is left out: graph ")
+    assert err.endswith("it is wrong\n")
+    rows = json.loads((tmp_path / "both" / "bundle.json").read_text())["rows"]
+    assert [row["name"] for row in rows] == ["scaled"]
+    assert main(["bundle", str(tmp_path / "none"), str(other), *arguments]) == 1
+    err = capsys.readouterr().err
+    assert err.startswith(f"{other}:")
+    assert "error: graph " in err
+    assert not (tmp_path / "none").exists()
