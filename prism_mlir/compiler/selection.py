@@ -27,6 +27,7 @@ class Space:
     examined:   points looked at; all of them where ``exhaustive``
     valid:      points found that the target can run
     rejected:   how many points each rule refused
+    turned:     other orientations of the best that were looked at as well
     """
 
     graphs: int
@@ -35,15 +36,17 @@ class Space:
     exhaustive: bool
     valid: int
     rejected: tuple[tuple[str, int], ...]
+    turned: int = 0
 
     @staticmethod
     def of(choice: Choice, graphs: int) -> Space:
         s = choice.sample
-        return Space(graphs, s.raw, s.examined, s.exhaustive, len(s.points), s.rejected)
+        return Space(graphs, s.raw, s.examined, s.exhaustive, len(s.points), s.rejected, choice.turned)
 
     def __str__(self) -> str:
         looked = "all looked at" if self.exhaustive else f"{self.examined:,} looked at"
-        return f"{self.raw:,} schedules of {self.graphs} graphs, {looked}, {self.valid:,} valid ones ranked"
+        turned = f", the best turned in {self.turned} ways" if self.turned else ""
+        return f"{self.raw:,} schedules of {self.graphs} graphs, {looked}, {self.valid:,} valid ones ranked{turned}"
 
     def to_dict(self) -> dict[str, Any]:
         return {
@@ -53,6 +56,7 @@ class Space:
             "exhaustive": self.exhaustive,
             "valid": self.valid,
             "rejected": dict(self.rejected),
+            "turned": self.turned,
         }
 
     @staticmethod
@@ -61,10 +65,11 @@ class Space:
         try:
             numbers = [int(data[name]) for name in ("graphs", "raw", "examined", "valid")]
             rejected = tuple((str(rule), int(n)) for rule, n in data["rejected"].items())
+            turned = int(data.get("turned", 0))
         except (KeyError, TypeError, ValueError, AttributeError) as error:
             raise InputError(f"not a schedule space: {type(error).__name__} {error}") from None
         graphs, raw, examined, valid = numbers
-        return Space(graphs, raw, examined, data["exhaustive"] is True, valid, rejected)
+        return Space(graphs, raw, examined, data["exhaustive"] is True, valid, rejected, turned)
 
 
 @dataclass(frozen=True, slots=True)

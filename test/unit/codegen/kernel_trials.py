@@ -11,7 +11,7 @@ import re
 import traceback
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from math import prod
 from random import Random
 from typing import Any
@@ -32,7 +32,7 @@ from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.ops import evaluate_op
 from prism_mlir.graph.program import Program
-from prism_mlir.graph.schedule import Schedule
+from prism_mlir.graph.schedule import Orientation, Schedule
 from prism_mlir.graph.shifts import scores
 from prism_mlir.search.limits import SearchLimits
 from prism_mlir.tune.parameters import parameter_space
@@ -123,7 +123,8 @@ def _report(seed: int, program: Program, graph: KernelGraph, schedule: Schedule,
 
 
 def draw_schedule(program: Program, graph: KernelGraph, rng: Random) -> Schedule:
-    """Any parts (of dims that may be cut), any warps and stages; not so many blocks that a run takes long."""
+    """Any parts (of dims that may be cut), any warps and stages, often products turned or resident blocks asked for; not so many
+    blocks that a run takes long."""
     sizes: dict[str, int] = {}
     for name, values in parameter_space(graph, program).sizes:
         anything = [rng.choice(values), rng.choice(values), rng.choice([2, 3, 4, 5]), rng.randint(1, 16)]
@@ -131,7 +132,9 @@ def draw_schedule(program: Program, graph: KernelGraph, rng: Random) -> Schedule
     while prod(sizes.values()) > MOST_BLOCKS:
         largest = max(sizes, key=lambda p: (sizes[p], p))
         sizes[largest] //= 2
-    return Schedule.of(sizes, rng.choice([1, 2, 3, 4, 4, 5, 6, 7, 8]), rng.choice([1, 2, 3, 4]))
+    schedule = Schedule.of(sizes, rng.choice([1, 2, 3, 4, 4, 5, 6, 7, 8]), rng.choice([1, 2, 3, 4]))
+    own = Random(schedule.text)  # so that the other draws are what they were without
+    return replace(schedule, orientation=own.choice(list(Orientation)), residency=own.choice([0, 0, 1, 2, 3]))
 
 
 def build(program: Program, graph: KernelGraph, schedule: Schedule) -> Emulator:
