@@ -8,7 +8,7 @@ import importlib.util
 import logging
 import re
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import BrokenExecutor, Executor, Future, ThreadPoolExecutor
+from concurrent.futures import BrokenExecutor, CancelledError, Executor, Future, InvalidStateError, ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from time import monotonic
@@ -134,12 +134,9 @@ def _dask(spec: str) -> Iterator[OpenExecutor]:
     try:
         cluster = _Cluster(client, spec)
         cluster.wait()
-        executor = client.get_executor(
-            pure=False
-        )  # a key of its own for each task: no result is taken from another run
         yield OpenExecutor(
             spec,
-            executor,
+            OnCluster(client),
             cluster.workers,
             (BrokenExecutor, KilledWorker),
             installation=this_installation().digest,
@@ -148,6 +145,40 @@ def _dask(spec: str) -> Iterator[OpenExecutor]:
         )
     finally:
         client.close(timeout=CONNECT_SECONDS)
+
+
+class OnCluster(Executor):
+    """Calls on a Dask client's workers. ``submit`` takes what the client's takes beside arguments, such as ``resources``.
+
+    The client's own executor waits for the scheduler's answer to each ``cancel``, and logs an error where a call ends while it is
+    cancelled.
+    """
+
+    def __init__(self, client: Any) -> None:
+        self._client = client
+
+    def submit(self, fn: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Future[Any]:
+        # A key of its own for each call: no result is taken from another run.
+        task, future = self._client.submit(fn, *args, **kwargs, pure=False), Future[Any]()
+        self._client.loop.add_callback(_tell, task, future)
+        future.add_done_callback(lambda ended: self._cancel(task) if ended.cancelled() else None)
+        return future
+
+    def _cancel(self, task: Any) -> None:
+        self._client.loop.add_callback(task.cancel)
+
+
+async def _tell(task: Any, future: Future[Any]) -> None:
+    """Let a future end as a task of Dask does, in the client's event loop."""
+    with suppress(InvalidStateError):  # cancelled meanwhile
+        try:
+            result = await task
+        except (CancelledError, asyncio.CancelledError):
+            future.cancel()
+        except BaseException as error:
+            future.set_exception(error)
+        else:
+            future.set_result(result)
 
 
 async def _knock(address: str) -> None:
