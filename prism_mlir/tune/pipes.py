@@ -141,7 +141,7 @@ def _shared_traffic(kernel: SizedKernel) -> int:
     """Bytes one block writes to shared memory, and reads again.
 
     Products read (every warp its part), and so do reductions, accumulators that live in shared memory (what they hold, and what
-    is added) and expressions that are written as operands.
+    is added), and expressions that are written as operands, or saved.
     """
     placement, block = kernel.placement, kernel.block
     total = sum(b.bytes // b.slots * kernel.times(b.node) for b in placement.buffers)
@@ -155,8 +155,8 @@ def _shared_traffic(kernel: SizedKernel) -> int:
         else:
             continue
         total += read * kernel.times(k)
-    written = [b.node for b in placement.buffers if b.kind == "operand"]
-    return total + sum(_leaf_bytes(kernel, k) * kernel.times(k) for k in written)
+    total += sum(_leaf_bytes(kernel, b.node) * kernel.times(b.node) for b in placement.buffers if b.kind == "operand")
+    return total + sum(_leaf_bytes(kernel, k) for k in block.outputs)
 
 
 def _leaf_bytes(kernel: SizedKernel, root: int) -> int:

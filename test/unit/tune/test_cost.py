@@ -153,10 +153,11 @@ def test_warps_that_share_a_fragment_compute_it_each() -> None:
 def test_an_accumulator_in_shared_memory_is_read_and_written_in_every_iteration() -> None:
     """Sum over 8 tiles of 8 x 512 halves, squared, element by element, then along the rows; shared memory gives a byte a clock.
 
-    Each iteration copies a tile in and reads it, reads the f32 accumulator and writes it; then the rows are read, 8 sums written.
+    Each iteration copies a tile in and reads it, reads the f32 accumulator and writes it; then the rows are read, 8 sums written,
+    and read when they are saved.
     """
     tile, sums = 8 * 512, 8 * 16  # each sum begins a row, which is 16 bytes at least
-    moved = 8 * (2 * tile + 2 * tile + 4 * tile + 4 * tile) + 4 * tile + sums
+    moved = 8 * (2 * tile + 2 * tile + 4 * tile + 4 * tile) + 4 * tile + sums + 8 * 4
     latency = 530 + 8 * ((530 + 33) / 2 + 30)
     found = kernel(squares(8, 4096), {"x": 1, "i": 8}, target=replace(A100, shared_per_clock=1))
     assert found.limiter == "shared"

@@ -61,7 +61,7 @@ def test_every_term_of_a_product() -> None:
     tensor = 64 * 128 * 512 / (1024 * SUSTAINED)
     copies = 8 * (x_tile + w_tile) // 512  # warp instructions that copy 16 bytes a thread
     products = 64 * 128 * 512 // (16 * 8 * 16)
-    integer = 200 * 4 + 3 * copies + products
+    integer, others = 200 * 4 + 3 * copies + products, copies + 2 * products
     reads = (
         8 * 4 * 4 * (2 * 16 + 8 * 8) * 16 * 2
     )  # steps, k16 in a step, warps, 2 fragments of 16 rows and 8 of 8, k, bytes
@@ -82,7 +82,7 @@ def test_every_term_of_a_product() -> None:
         ("tensor", "clocks"): tensor,
         ("fma", "clocks"): 0,
         ("integer", "clocks"): integer / 2,
-        ("issue", "clocks"): (integer + copies + 2 * products) / 4,
+        ("issue", "clocks"): (integer + others) / 4,
         ("shared", "clocks"): (8 * (x_tile + w_tile) + reads) / 126,
         ("L2", "us"): l2_us,
         ("wait for copies", "us"): 0,
@@ -109,7 +109,7 @@ def test_every_term_of_an_elementwise_kernel() -> None:
     """exp of 64 x 1024 halves, by 16 blocks of 4 warps with four rows each; no loop, so nothing overlaps but other blocks."""
     size, tile = 64 * 1024 * 2, 4 * 1024 * 2
     copies, f32 = tile // 512, 5 * 4 * 1024  # exp: a product, and a special function at a quarter of the rate
-    integer = 200 * 4 + 3 * copies
+    integer, others = 200 * 4 + 3 * copies, copies
     chain, warm_chain = (n + n + 33 + 30 for n in (530, 205))
     sm, warm_sm = ((c + integer / 2) / 1410 for c in (chain, warm_chain))
     l2_us = 2 * size / (5400e3 * 16 / ACTIVE)
@@ -127,7 +127,8 @@ def test_every_term_of_an_elementwise_kernel() -> None:
         ("tensor", "clocks"): 0,
         ("fma", "clocks"): f32 / 64,
         ("integer", "clocks"): integer / 2,
-        ("issue", "clocks"): (integer + copies + f32 / 32) / 4,
+        ("issue", "clocks"): (integer + others + f32 / 32) / 4,
+        ("shared", "clocks"): 2 * tile / 126,  # copied in, and read
         ("L2", "us"): l2_us,
     }
     check(explained, {key: (value, value) for key, value in same.items()})
@@ -140,6 +141,7 @@ def test_every_term_of_an_elementwise_kernel() -> None:
         ("kernel", "us"): (max(sm, dram_us) + wait + RAMP, max(warm_sm, l2_us) + warm_wait),
     }
     check(explained, different)
+    assert sm > dram_us
     assert explained.kernels[0].limiter == ("latency", "latency")
     assert only(explained, "resident", "blocks an SM").note == "limited by registers"
 
