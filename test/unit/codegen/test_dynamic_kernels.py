@@ -12,11 +12,16 @@ from random_programs import KINDS
 from prism_mlir.codegen.compile import CompiledKernel
 from prism_mlir.compiler.discover import discover
 from prism_mlir.compiler.execute import Emulator
+from prism_mlir.graph.block import BlockGraph, BlockNode, Load
 from prism_mlir.graph.dims import dim_classes
-from prism_mlir.graph.errors import ExecutionError
+from prism_mlir.graph.dtypes import DType
+from prism_mlir.graph.errors import ExecutionError, UnsupportedError
 from prism_mlir.graph.examples import swiglu
 from prism_mlir.graph.extent import Extent
-from prism_mlir.graph.kernel import CustomNode
+from prism_mlir.graph.kernel import CustomNode, KernelGraph, program_types
+from prism_mlir.graph.mapping import Mapping
+from prism_mlir.graph.ops import Shape, reshape, unary
+from prism_mlir.graph.program import Program, ProgramInput, ProgramNode, ProgramOutput, row_major
 from prism_mlir.graph.schedule import Schedule
 from prism_mlir.search.limits import SearchLimits
 
@@ -81,3 +86,39 @@ def test_the_machine_sees_what_a_wrong_size_does() -> None:
     assert Emulator(info, {launch.ptx: kernel.ptx})(arguments)[0].shape == (7, 32)
     with pytest.raises(ExecutionError, match=r"bounds|outside"):
         Emulator(lying, {launch.ptx: kernel.ptx})(arguments)
+
+
+def reshaped(shape: Shape, flat: Shape, dynamic: int) -> tuple[Sized, KernelGraph]:
+    """``exp(x)`` in another shape, squared, as one kernel of one block."""
+    x = ProgramInput.whole("x", shape, DType.F32, 0)
+    ops = (unary("exp(x)"), reshape(*flat), unary("x**2"))
+    nodes = tuple(ProgramNode(op, (k,), DType.F32) for k, op in enumerate(ops))
+    program = Program("reshaped", (x,), nodes, (ProgramOutput(3, DType.F32, flat, row_major(flat)),))
+    classes = dim_classes(program)
+    c = classes.of[0][dynamic]
+    assert c is not None
+    free = classes.factors[c][0] if classes.factors[c] else c
+    made = Sized(program, {k: classes.sizes[k] for k in classes.free}, (free,))
+    body = (BlockNode(Load(0, True)), *(BlockNode(op, (k,)) for k, op in enumerate(ops)))
+    types = program_types(made.program)
+    node = CustomNode(BlockGraph((), None, types, body, (3,)), (0,), Mapping(((),), (-1,), ((),)))
+    return made, KernelGraph(types, (node,), (1,))
+
+
+@pytest.mark.parametrize(("shape", "flat"), [((8, 4), (32,)), ((32,), (8, 4)), ((8, 6), (8, 2, 3))])
+def test_reshapes_in_which_the_dynamic_dim_is_the_slowest(shape: Shape, flat: Shape) -> None:
+    made, graph = reshaped(shape, flat, 0)
+    kernel = build(made, graph, Schedule.of({}, 2, 1))
+    for n in (1, 3, 8):
+        program = made.at((n,))
+        x = np.random.default_rng(n).standard_normal(program.inputs[0].shape).astype(np.float32)
+        (got,) = Emulator(kernel.launch.at((n,)), {kernel.launch.kernels[0].ptx: kernel.ptx})([x])
+        exact = np.exp(2 * x.astype(np.float64)).reshape(got.shape)
+        np.testing.assert_allclose(got, exact, rtol=2.0**-20)  # exp of f32, to a few units, squared
+
+
+def test_reshapes_that_join_a_dynamic_dim_to_one_before_it_are_refused() -> None:
+    """In a tile of 4 x 8, of which 4 x 5 exists, the elements that exist are not the first 20."""
+    made, graph = reshaped((4, 8), (32,), 1)
+    with pytest.raises(UnsupportedError, match="joins a dim of dynamic size to one before it"):
+        build(made, graph, Schedule.of({}, 2, 1))
