@@ -24,7 +24,7 @@ from prism_mlir.compiler.pipeline import kernel_binaries
 from prism_mlir.compiler.select import check_outputs, select
 from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.compiler.tasks import Context
-from prism_mlir.frontend.specialise import DynamicSource, dynamic_source
+from prism_mlir.frontend.specialise import DynamicSource
 from prism_mlir.frontend.upstream import read_module
 from prism_mlir.graph.dispatch import Dispatch, DynamicSize, LaunchVariant
 from prism_mlir.graph.dynamic import DynamicProgram
@@ -91,14 +91,6 @@ def compile_dynamic(
             return _Compiler(source, options, sizes, progress, records, pool).run()
         with Records.open(Path(folder)) as own:  # one search for all sizes
             return _Compiler(source, options, sizes, progress, own, pool).run()
-
-
-def compile_dynamic_file(
-    path: str | Path, options: CompileOptions | None = None, sizes: SizeOptions | None = None
-) -> DynamicCompilation:
-    """As :func:`compile_dynamic`, from a file."""
-    options = options or CompileOptions()
-    return compile_dynamic(dynamic_source(path, options.function), options, sizes or SizeOptions())
 
 
 @dataclass(frozen=True, slots=True)

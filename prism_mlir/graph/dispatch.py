@@ -66,6 +66,8 @@ class Dispatch:
             if not 1 <= size <= largest:
                 raise InputError(f"{name} is {size}", None, f"the code serves 1 to {largest}")
         found = next((v for v in self.variants if v.serves(sizes)), None)
+        larger = (v for v in self.variants if not v.exact and all(n <= b for n, b in zip(sizes, v.high, strict=True)))
+        found = found or next(larger, None)  # code for larger sizes is right, if not as fast
         if found is None:
             raise InputError(f"no code for {', '.join(f'{a} = {n}' for a, n in zip(self.names, sizes, strict=True))}")
         return found

@@ -149,8 +149,9 @@ def _checked(done: DynamicCompilation) -> list[tuple[str, str]]:
         run = [_at(c) for c in own if c.accuracy is not None]
         skipped = [_at(c) for c in own if c.accuracy is None]
         used = max((a.used for c in own for a in c.accuracy or ()), default=0.0)
-        text = f"{variant.bucket.label(names)}: run at {', '.join(run)}, error {used:.0%} of what is allowed"
-        text += f"; not run at {', '.join(skipped)}, too much for the PTX machine" if skipped else ""
+        done_at = [f"run at {', '.join(run)}, error {used:.0%} of what is allowed"] if run else []
+        left = [f"not run at {', '.join(skipped)}, too much for the PTX machine"] if skipped else []
+        text = f"{variant.bucket.label(names)}: {'; '.join([*done_at, *left])}"
         lines.append(("checked" if not lines else "", text))
     checks = "no bounds, initialisation, alignment, race or barrier error"
     return [*lines, ("", f"{checks} on the PTX machine ({dict(done.seconds)['check']:.2f} s)")]

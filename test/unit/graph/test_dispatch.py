@@ -73,6 +73,16 @@ def test_sizes_that_no_code_serves(size: int) -> None:
     assert "the code serves 1 to 8" in str(caught.value)
 
 
+def test_sizes_between_variants_are_served_by_a_larger_one() -> None:
+    holes = Dispatch(
+        dispatch().sizes,
+        (LaunchVariant((1,), (1,), static()), LaunchVariant((4,), (8,), LaunchInfo((kernel("some"),), (64,)))),
+    )
+    assert holes.variant((3,)).high == (8,)
+    with pytest.raises(InputError, match="no code for x\\[0\\] = 3"):
+        Dispatch(holes.sizes, (holes.variants[0], LaunchVariant((8,), (8,), static()))).at((3,))
+
+
 def test_sizes_of_arguments() -> None:
     assert dispatch().of_shapes([(5, 64), (), (3, 5)]) == (5,)
     with pytest.raises(InputError, match=r"x\[0\] is one size, but dim 0 of argument 0 is 5, dim 1 of argument 2 is 6"):
