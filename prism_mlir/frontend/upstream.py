@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prism_mlir.frontend.stablehlo.text import generic_text, is_stablehlo, needs_jaxlib
 from prism_mlir.frontend.text_guard import check_text, decode
 from prism_mlir.graph.errors import InputError, Location, MissingToolError, UnsupportedError
 
@@ -89,7 +90,8 @@ def read_source(source: str | Path) -> UpstreamModule:
 def read_module(text: str, filename: str = "<input>", *, normalise: bool = True) -> UpstreamModule:
     """Parse ``text`` with upstream MLIR and, unless ``normalise`` is off, generalise named linalg operations.
 
-    Operations of unregistered dialects in generic form (our own ``sgraph``) pass through. Source locations survive
+    StableHLO becomes linalg (see :mod:`prism_mlir.frontend.stablehlo`). Operations of other unregistered dialects in generic
+    form (our own ``sgraph``) pass through. Source locations survive
     normalisation, except those of constants, which upstream folds and merges.
 
     Raises :class:`InputError` at the first diagnostic, and :class:`~prism_mlir.graph.errors.LimitError` for text that
@@ -99,8 +101,14 @@ def read_module(text: str, filename: str = "<input>", *, normalise: bool = True)
     '"builtin.module"() ({'
     """
     check_text(text, filename)
-    module = _parse(text, filename, new_context())
-    result = UpstreamModule(module, filename)
+    foreign = is_stablehlo(text)
+    if foreign and needs_jaxlib(text):
+        text = generic_text(text, filename)
+    result = UpstreamModule(_parse(text, filename, new_context()), filename)
+    if foreign:
+        from prism_mlir.frontend.stablehlo.convert import convert
+
+        convert(result)
     if normalise:
         _normalise(result)
     return result

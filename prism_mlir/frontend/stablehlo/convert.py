@@ -1,0 +1,196 @@
+"""Replace the StableHLO operations of a module, in place, in order, each at its own location."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from prism_mlir.frontend.stablehlo import shapes
+from prism_mlir.frontend.stablehlo.build import Refused, Value, empty, generic, size
+from prism_mlir.frontend.stablehlo.products import dot_general
+from prism_mlir.frontend.stablehlo.reductions import reduce
+from prism_mlir.frontend.stablehlo.scalars import ELEMENTWISE, apply
+from prism_mlir.frontend.stablehlo.tensors import (
+    broadcast_in_dim,
+    concatenate,
+    constant,
+    get_dimension_size,
+    iota,
+    pad,
+    reshape,
+    slice_,
+    transpose,
+)
+from prism_mlir.frontend.stablehlo.text import DIALECTS
+from prism_mlir.frontend.upstream import UpstreamModule, input_error
+from prism_mlir.graph.errors import InputError, UnsupportedError
+
+if TYPE_CHECKING:
+    from mlir import ir
+
+_NOTES = frozenset({*DIALECTS, "mhlo", "jax", "sdy", "tf"})
+"""Dialects whose attributes on functions and modules say nothing about what is computed."""
+
+
+def convert(upstream: UpstreamModule) -> None:
+    """Convert every StableHLO operation of a module; the rest stays as it is.
+
+    Raises :class:`UnsupportedError`, located, for an operation that has no conversion, and :class:`InputError` for one that is
+    malformed: nobody has verified operations in generic form.
+    """
+    from mlir import ir
+
+    dynamic = "?" in _types(upstream.module)
+    for op in list(_operations(upstream.module)):
+        _without_notes(op)
+        if _dialect(op) in DIALECTS:
+            _replace(op, upstream, dynamic)
+    try:
+        upstream.module.verify()
+    except ir.MLIRError as error:
+        raise input_error(error, upstream.filename) from None
+
+
+def _operations(op: Any) -> Iterator[Any]:
+    """The module's operations, those in regions of StableHLO operations excepted."""
+    yield op
+    if _dialect(op) in DIALECTS:
+        return
+    for region in op.regions:
+        for block in region:
+            for view in block:
+                yield from _operations(view.operation)
+
+
+def _dialect(op: Any) -> str:
+    name: str = op.name
+    return name.partition(".")[0]
+
+
+def _types(module: Any) -> str:
+    """The types of all functions."""
+    heads = (view.operation for view in module.regions[0].blocks[0])
+    return " ".join(str(op.attributes["function_type"]) for op in heads if "function_type" in op.attributes)
+
+
+def _without_notes(op: Any) -> None:
+    from mlir import ir
+
+    for name in [n for n in op.attributes if n.partition(".")[0] in _NOTES and "." in n]:
+        del op.attributes[name]
+    for key in ("arg_attrs", "res_attrs"):
+        if op.name == "func.func" and key in op.attributes:
+            kept = [_dictionary(each) for each in ir.ArrayAttr(op.attributes[key])]
+            op.attributes[key] = ir.ArrayAttr.get(kept, op.context)
+
+
+def _dictionary(attribute: Any) -> ir.DictAttr:
+    from mlir import ir
+
+    given = ir.DictAttr(attribute)
+    kept = {each.name: each.attr for each in given if each.name.partition(".")[0] not in _NOTES}
+    return ir.DictAttr.get(kept, attribute.context)
+
+
+def _replace(op: Any, upstream: UpstreamModule, dynamic: bool) -> None:
+    from mlir import ir
+
+    place = upstream.locate(op)
+    try:
+        with ir.InsertionPoint(op), op.location:
+            _check_types(op)
+            made = shapes.evaluated(op) if dynamic and shapes.small(op) else _rule(op)(op)
+            if [v.type for v in made] != [v.type for v in op.results]:
+                raise ValueError("its types do not fit together")
+    except Refused as error:
+        raise UnsupportedError(f"{op.name} {error.what}", place, error.hint) from None
+    except (ValueError, IndexError, KeyError, TypeError, AttributeError, StopIteration, ir.MLIRError) as error:
+        what = str(error).splitlines()[0] if str(error) else type(error).__name__
+        raise InputError(f"{op.name} is malformed: {what}", place) from None
+    for old, new in zip(list(op.results), made, strict=True):
+        old.replace_all_uses_with(new)
+    op.erase()
+
+
+def _check_types(op: Any) -> None:
+    """Refuse what linalg has no operations for: unsigned, quantised and complex elements, tokens, tuples."""
+    from mlir import ir
+
+    for value in (*op.operands, *op.results):
+        kind = value.type
+        if not isinstance(kind, ir.RankedTensorType):
+            raise Refused(f"on {kind}", "use ranked tensors")
+        if kind.encoding is not None:
+            raise Refused(f"on {kind}", "remove the encoding")
+        element = kind.element_type
+        signless = isinstance(element, ir.IntegerType) and element.is_signless
+        if not (signless or isinstance(element, ir.FloatType | ir.IndexType)):
+            raise Refused(f"on elements of type {element}", "use floats or signed integers")
+
+
+def _rule(op: Any) -> Callable[[Any], list[Value]]:
+    if op.name in ELEMENTWISE:
+        return elementwise
+    if op.name not in _RULES:
+        raise Refused("is not supported")
+    return _RULES[op.name]
+
+
+def elementwise(op: Any) -> list[Value]:
+    """One ``linalg.generic``; operands without dims (a predicate, bounds) are the same for all elements."""
+    kind = op.results[0].type
+    whole = next(v for v in op.operands if v.type.rank == kind.rank)
+    places = [range(v.type.rank) for v in op.operands]
+    if any(len(p) not in (0, kind.rank) for p in places):
+        raise ValueError("its operands have different ranks")
+    out = empty(kind, lambda d: size(whole, d))
+    inputs = list(zip(op.operands, places, strict=True))
+    return generic(
+        kind.rank,
+        inputs,
+        [(out, range(kind.rank))],
+        lambda given: [apply(op, given[: len(inputs)], kind.element_type)],
+    )
+
+
+def custom_call(op: Any) -> list[Value]:
+    """Assertions on shapes are dropped: sizes are checked by the code that chooses kernels."""
+    from mlir import ir
+
+    target = ir.StringAttr(op.attributes["call_target_name"]).value
+    if target == "shape_assertion":
+        return []
+    raise Refused(f"@{target} is not supported")
+
+
+def composite(op: Any) -> list[Value]:
+    """A call of the function that says what a composite computes."""
+    from mlir.dialects import func
+
+    callee = str(op.attributes["decomposition"]).removeprefix("@").strip('"')
+    return list(func.CallOp([v.type for v in op.results], callee, list(op.operands)).results)
+
+
+def barrier(op: Any) -> list[Value]:
+    return list(op.operands)
+
+
+_RULES: dict[str, Callable[[Any], list[Value]]] = {
+    "stablehlo.broadcast_in_dim": broadcast_in_dim,
+    "stablehlo.composite": composite,
+    "stablehlo.concatenate": concatenate,
+    "stablehlo.constant": constant,
+    "stablehlo.custom_call": custom_call,
+    "stablehlo.dot": dot_general,
+    "stablehlo.dot_general": dot_general,
+    "stablehlo.dynamic_broadcast_in_dim": broadcast_in_dim,
+    "stablehlo.dynamic_reshape": reshape,
+    "stablehlo.get_dimension_size": get_dimension_size,
+    "stablehlo.iota": iota,
+    "stablehlo.optimization_barrier": barrier,
+    "stablehlo.pad": pad,
+    "stablehlo.reduce": reduce,
+    "stablehlo.reshape": reshape,
+    "stablehlo.slice": slice_,
+    "stablehlo.transpose": transpose,
+}

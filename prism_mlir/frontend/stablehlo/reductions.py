@@ -1,0 +1,71 @@
+"""``reduce``: its region becomes the body of a ``linalg.generic``, in the types that the region has."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prism_mlir.frontend.stablehlo.build import (
+    Refused,
+    Value,
+    filled,
+    generic,
+    integers,
+    scalar,
+    shape_of_type,
+    size,
+    tensor_type,
+)
+from prism_mlir.frontend.stablehlo.scalars import ELEMENTWISE, apply, converted
+
+
+def reduce(op: Any) -> list[Value]:
+    """One or several tensors over some dims, from initial values on."""
+    count = len(op.results)
+    if len(op.operands) != 2 * count:
+        raise ValueError("it has not as many initial values as tensors")
+    tensors, initial = list(op.operands)[:count], list(op.operands)[count:]
+    reduced = integers(op, "dimensions")
+    rank = tensors[0].type.rank
+    kept = [d for d in range(rank) if d not in reduced]
+    (block,) = op.regions[0].blocks
+    types = [a.type.element_type for a in block.arguments]
+    starts = [
+        filled(
+            tensor_type(shape_of_type(r.type), types[k]),
+            lambda d, t=tensors[k]: size(t, kept[d]),  # type: ignore[misc]
+            converted(scalar(initial[k]), types[k]),
+        )
+        for k, r in enumerate(op.results)
+    ]
+
+    def body(given: list[Value]) -> list[Value]:
+        elements = [converted(v, t) for v, t in zip(given[:count], types[count:], strict=True)]
+        return _evaluated(block, [*given[count:], *elements])
+
+    inputs = [(v, range(rank)) for v in tensors]
+    return generic(rank, inputs, [(v, kept) for v in starts], body, reduced)
+
+
+def _evaluated(block: Any, arguments: list[Value]) -> list[Value]:
+    """What a region on tensors of one element returns, on scalars."""
+    known = dict(zip(block.arguments, arguments, strict=True))
+    for view in block:
+        op = view.operation
+        operands = [known[v] if v in known else scalar(v) for v in op.operands]
+        if op.name == "stablehlo.return":
+            return operands
+        if op.name == "stablehlo.constant":
+            known[op.results[0]] = _constant(op)
+        elif op.name in ELEMENTWISE:
+            known[op.results[0]] = apply(op, operands, op.results[0].type.element_type)
+        else:
+            raise Refused(f"with {op.name} in its region", "reduce by elementwise operations")
+    raise ValueError("its region returns nothing")
+
+
+def _constant(op: Any) -> Value:
+    from mlir import ir
+    from mlir.dialects import arith
+
+    dense = ir.DenseElementsAttr(op.attributes["value"])
+    return arith.ConstantOp(op.results[0].type.element_type, dense.get_splat_value()).result

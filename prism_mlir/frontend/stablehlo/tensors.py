@@ -1,0 +1,210 @@
+"""Operations that move elements: broadcasts, transposes, reshapes, slices, concatenations, paddings, and index tensors."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import Any
+
+from prism_mlir.frontend.stablehlo.build import (
+    Refused,
+    Value,
+    empty,
+    filled,
+    generic,
+    index,
+    integer,
+    integers,
+    moved,
+    scalar,
+    shape_of,
+    shape_of_type,
+    size,
+    tensor_type,
+)
+from prism_mlir.frontend.stablehlo.scalars import converted
+
+_UNKNOWN = (1 << 61) - 1  # stands for the size of a `?` where sizes are compared; a prime, and larger than any product
+
+
+def constant(op: Any) -> list[Value]:
+    from mlir.dialects import arith
+
+    return [arith.ConstantOp(op.results[0].type, op.attributes["value"]).result]
+
+
+def broadcast_in_dim(op: Any) -> list[Value]:
+    """Dim ``k`` of the operand is dim ``dims[k]`` of the result, repeated where its size is 1.
+
+    In ``dynamic_broadcast_in_dim`` the second operand holds the result's shape. A ``?`` is not repeated.
+    """
+    from mlir import ir
+    from mlir.dialects import arith, tensor
+
+    value, kind = op.operands[0], op.results[0].type
+    dims = integers(op, "broadcast_dimensions")
+    if len(dims) != value.type.rank:
+        raise ValueError("its dims do not fit its operand")
+    if "known_expanding_dimensions" in op.attributes and any(
+        shape_of(value)[d] is None for d in integers(op, "known_expanding_dimensions")
+    ):
+        raise Refused("that repeats a `?`", "give the dim size 1")
+    places = [None if n == 1 and shape_of_type(kind)[d] != 1 else d for n, d in zip(shape_of(value), dims, strict=True)]
+    if value.type == kind and places == list(range(kind.rank)):
+        return [value]
+
+    def sizes(d: int) -> Value:
+        if len(op.operands) == 1:
+            raise ValueError("its result has a `?`")
+        given = tensor.ExtractOp(op.operands[1], [index(d)]).result
+        if isinstance(given.type, ir.IndexType):
+            return given
+        return arith.IndexCastOp(ir.IndexType.get(), given).result
+
+    return [moved(value, places, kind, sizes)]
+
+
+def transpose(op: Any) -> list[Value]:
+    value, order = op.operands[0], integers(op, "permutation")
+    places = [order.index(d) for d in range(value.type.rank)]
+    return [moved(value, places, op.results[0].type, lambda d: size(value, order[d]))]
+
+
+def reshape(op: Any) -> list[Value]:
+    """A collapse to the sizes that operand and result have in common, and an expansion of those."""
+    from mlir.dialects import tensor
+
+    value, kind = op.operands[0], op.results[0].type
+    if value.type == kind:
+        return [value]
+    source, target = shape_of(value), shape_of_type(kind)
+    pairs = groups(source, target)
+    if not pairs:  # a tensor of one element, with and without dims
+        if kind.rank == 0:
+            return [tensor.CollapseShapeOp(kind, value, []).result]
+        return [tensor.ExpandShapeOp(kind, value, [], [], kind.shape).result]
+    common = [None if any(source[d] is None for d in s) else prod(source[d] or 1 for d in s) for s, _ in pairs]
+    if any(len(s) > 1 for s, _ in pairs):
+        value = tensor.CollapseShapeOp(tensor_type(common, kind.element_type), value, [s for s, _ in pairs]).result
+    if any(len(t) > 1 for _, t in pairs):
+        value = _expanded(value, kind, [t for _, t in pairs])
+    return [value]
+
+
+def _expanded(value: Value, kind: Any, parts: Sequence[Sequence[int]]) -> Value:
+    from mlir.dialects import arith, tensor
+
+    shape = shape_of_type(kind)
+    sizes = []
+    for k, part in enumerate(parts):
+        rest = prod(shape[d] or 1 for d in part)
+        if any(shape[d] is None for d in part):
+            whole = size(value, k)
+            sizes.append(whole if rest == 1 else arith.DivUIOp(whole, index(rest)).result)
+    return tensor.ExpandShapeOp(kind, value, parts, sizes, kind.shape).result
+
+
+def groups(source: Sequence[int | None], target: Sequence[int | None]) -> list[tuple[list[int], list[int]]]:
+    """Runs of dims of two shapes that hold the same elements, as short as can be. None is one unknown size.
+
+    >>> groups([2, 3, 4], [6, 4, 1])
+    [([0, 1], [0]), ([2], [1, 2])]
+    """
+    sides = [[_UNKNOWN if n is None else n for n in side] for side in (source, target)]
+    if 0 in sides[0] or 0 in sides[1]:
+        raise Refused("of a tensor without elements", "remove dims of size 0")
+    if prod(sides[0]) != prod(sides[1]):
+        raise ValueError("its types have different numbers of elements")
+    found: list[tuple[list[int], list[int]]] = []
+    a = b = 0
+    while a < len(sides[0]) and b < len(sides[1]):
+        left, right = [a], [b]
+        while (p := prod(sides[0][d] for d in left)) != (q := prod(sides[1][d] for d in right)):
+            if p < q:
+                left.append(left[-1] + 1)
+            else:
+                right.append(right[-1] + 1)
+            if left[-1] == len(sides[0]) or right[-1] == len(sides[1]):
+                raise Refused("of a `?` that changes", "keep the dim apart from others")
+        found.append((left, right))
+        a, b = left[-1] + 1, right[-1] + 1
+    if found:  # what is left has size 1
+        found[-1][0].extend(range(a, len(sides[0])))
+        found[-1][1].extend(range(b, len(sides[1])))
+    return found
+
+
+def slice_(op: Any) -> list[Value]:
+    from mlir.dialects import tensor
+
+    low, high, step = (integers(op, name) for name in ("start_indices", "limit_indices", "strides"))
+    kind = op.results[0].type
+    sizes = [-(-(h - n) // s) for n, h, s in zip(low, high, step, strict=True)]
+    if sizes != shape_of_type(kind):
+        raise ValueError("its limits do not fit its type")
+    return [tensor.ExtractSliceOp(kind, op.operands[0], [], [], [], low, sizes, step).result]
+
+
+def concatenate(op: Any) -> list[Value]:
+    """Tensors written into a new one, one after the other."""
+    d, kind = integer(op, "dimension"), op.results[0].type
+    if any(shape_of(v)[d] is None for v in op.operands):
+        raise Refused("along a `?`", "give the dim a number")
+    whole = empty(kind, lambda k: size(op.operands[0], k))
+    start = 0
+    for value in op.operands:
+        offsets = [start if k == d else 0 for k in range(kind.rank)]
+        whole = inserted(value, whole, offsets)
+        start += shape_of(value)[d] or 0
+    return [whole]
+
+
+def inserted(value: Value, whole: Value, offsets: Sequence[int]) -> Value:
+    """``whole`` with ``value`` written into it."""
+    from mlir import ir
+    from mlir.dialects import tensor
+
+    dynamic = ir.ShapedType.get_dynamic_size()
+    shape = shape_of(value)
+    given = [size(value, k) for k, n in enumerate(shape) if n is None]
+    sizes = [dynamic if n is None else n for n in shape]
+    return tensor.InsertSliceOp(value, whole, [], given, [], offsets, sizes, [1] * len(shape)).result
+
+
+def pad(op: Any) -> list[Value]:
+    """A tensor of the padding value with the operand written into it."""
+    value, fill = op.operands
+    low, high, inner = (integers(op, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding"))
+    if any(inner):
+        raise Refused("between elements", "pad at the edges")
+    if any(n < 0 for n in (*low, *high)):
+        raise Refused("by a negative number", "use stablehlo.slice")
+    kind = op.results[0].type
+    if any(n is None and (low[d] or high[d]) for d, n in enumerate(shape_of(value))):
+        raise Refused("of a `?`", "give the dim a number")
+    return [inserted(value, filled(kind, lambda d: size(value, d), scalar(fill)), low)]
+
+
+def iota(op: Any) -> list[Value]:
+    """The index along one dim."""
+    from mlir import ir
+    from mlir.dialects import arith, linalg
+
+    d, kind = integer(op, "iota_dimension"), op.results[0].type
+    if any(n is None for n in shape_of_type(kind)):
+        raise ValueError("its result has a `?`")
+
+    def body(_given: list[Value]) -> list[Value]:
+        wide = arith.IndexCastOp(ir.IntegerType.get_signless(64), linalg.IndexOp(d).result).result
+        return [converted(wide, kind.element_type)]
+
+    return generic(kind.rank, [], [(empty(kind, index), range(kind.rank))], body)
+
+
+def get_dimension_size(op: Any) -> list[Value]:
+    from mlir.dialects import arith, tensor
+
+    kind = op.results[0].type
+    found = size(op.operands[0], integer(op, "dimension"))
+    found = index(found) if isinstance(found, int) else found
+    return [tensor.FromElementsOp(kind, [arith.IndexCastOp(kind.element_type, found).result]).result]
