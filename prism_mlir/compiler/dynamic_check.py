@@ -56,7 +56,7 @@ def check_variant(
     found: list[SizeCheck] = []
     seen = False
     for sizes in _sizes(function, bucket):
-        program = function.at(sizes)
+        program = function.at(sizes) if bucket.exact else function.program.at(sizes)
         if work(program) > WORK:
             found.append(SizeCheck(bucket, sizes, None))
             continue
@@ -89,14 +89,14 @@ def _sizes(function: SizedFunction, bucket: Bucket) -> list[Sizes]:
     less = tuple(max(n - 1, 1) for n in bucket.high)
     ones = tuple(1 for _ in bucket.high)
     found = [bucket.high, less, bucket.low, ones]
-    if work(function.at(bucket.low)) > WORK:
+    if work(function.program.at(bucket.low)) > WORK:
         found.insert(3, _affordable(function, bucket.low))
     return list(dict.fromkeys(found))
 
 
 def _affordable(function: SizedFunction, sizes: Sizes) -> Sizes:
     """Smaller sizes, odd ones, that are not too much."""
-    while work(function.at(sizes)) > WORK and max(sizes) > 3:
+    while work(function.program.at(sizes)) > WORK and max(sizes) > 3:
         sizes = tuple(max(n // 2 - (n // 2 + 1) % 2, 3) for n in sizes)
     return sizes
 
@@ -110,8 +110,6 @@ def _results(
     options: CompileOptions,
     every: bool,
 ) -> tuple[Accuracy, ...]:
-    if len(program.nodes) != len(function.program.twin.nodes):  # at size 1; values have other numbers there
-        stored = ()
     source = compile_module(function.module(sizes).text, function.source.function)
     types = tuple(ArgumentType(a.shape, DType(a.element)) for a in source.arguments)
     results: list[Accuracy] = []

@@ -8,7 +8,7 @@ which every dynamic size is a prime that divides nothing else.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_mlir.graph.dims import dim_classes
 from prism_mlir.graph.errors import UnsupportedError
@@ -56,6 +56,32 @@ class DynamicProgram:
     def _view(self, shape: Sequence[int], strides: Sequence[int], offset: int, whole: Sequence[int]) -> ViewExtents:
         (start,) = self.extents([offset])
         return ViewExtents(self.extents(shape), self.extents(strides), start, self.extents(whole))
+
+    def at(self, sizes: Sequence[int]) -> Program:
+        """The program at some sizes, with the same operators at each: a product over a dim of size 1 stays one."""
+
+        def numbers(of_twin: Sequence[int]) -> tuple[int, ...]:
+            return tuple(e.at(sizes) for e in self.extents(of_twin))
+
+        inputs = tuple(
+            replace(
+                i,
+                shape=numbers(i.shape),
+                arg_shape=numbers(i.arg_shape),
+                strides=numbers(i.strides),
+                offset=numbers([i.offset])[0],
+            )
+            for i in self.twin.inputs
+        )
+        nodes = tuple(
+            n if n.op.shape is None else replace(n, op=replace(n.op, shape=numbers(n.op.shape)))
+            for n in self.twin.nodes
+        )
+        outputs = tuple(
+            replace(o, shape=numbers(o.shape), strides=numbers(o.strides), offset=numbers([o.offset])[0])
+            for o in self.twin.outputs
+        )
+        return replace(self.twin, inputs=inputs, nodes=nodes, outputs=outputs)
 
     def classes(self, program: Program) -> dict[int, Extent]:
         """Of the program, which is this one at some sizes, each dim class's size at every size."""

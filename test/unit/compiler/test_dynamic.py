@@ -218,6 +218,35 @@ def test_two_sizes_of_which_one_is_a_row_length() -> None:
         np.testing.assert_array_equal(got, a.astype(np.float64) @ b.astype(np.float64))
 
 
+@pytest.mark.parametrize("name", CASES)
+def test_the_program_at_a_size_is_what_is_imported_there(name: str) -> None:
+    function = compiled(name).function
+    for n in (2, 3, 31, 64):
+        assert function.program.at((n,)).fingerprint == function.at((n,)).fingerprint
+    arguments, exact = drawn(name, 1, 0)  # where import finds something simpler
+    np.testing.assert_allclose(function.program.at((1,)).run(arguments)[0], CASES[name][2](*exact), rtol=1e-5)
+
+
+PRODUCT = """
+func.func @main(%a: tensor<16x?xf32>, %b: tensor<?x32xf32>) -> tensor<16x32xf32> {
+  %zero = arith.constant 0.0 : f32
+  %e = tensor.empty() : tensor<16x32xf32>
+  %f = linalg.fill ins(%zero : f32) outs(%e : tensor<16x32xf32>) -> tensor<16x32xf32>
+  %p = linalg.matmul ins(%a, %b : tensor<16x?xf32>, tensor<?x32xf32>) outs(%f : tensor<16x32xf32>) -> tensor<16x32xf32>
+  return %p : tensor<16x32xf32>
+}
+"""
+
+
+@pytest.mark.parametrize("tf32", [False, True])
+def test_a_sum_over_a_dynamic_dim_is_checked_at_size_1_as_the_product_it_is(tf32: bool) -> None:
+    options = CompileOptions(samples=40, allow_tf32=tf32)
+    done = compile_dynamic(dynamic_text(PRODUCT), options, SizeOptions(12))
+    assert done.function.groups == (((0, 1), (1, 0)),)
+    assert {c.sizes for c in done.checks if c.bucket.high == (12,)} >= {(12,), (11,), (1,)}
+    assert all(a.ok for c in done.checks for a in c.accuracy or ())
+
+
 CHAIN = """
 #map = affine_map<(d0, d1) -> (d0, d1)>
 #row = affine_map<(d0, d1) -> (d0, 0)>
