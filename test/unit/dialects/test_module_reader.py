@@ -87,7 +87,7 @@ def test_names_come_back_after_upstream_renamed_values() -> None:
         ("sgraph.program @p(", 1, "expected"),
         ("sgraph.program @p(%a: tensor<2x", 1, ""),
         ("sgraph.graph @p(%a: !sgraph.tile<[", 1, ""),
-        ("stablehlo.add %a, %b : tensor<2xf32>", 1, "no dialect stablehlo"),
+        ("mhlo.add %a, %b : tensor<2xf32>", 1, "no dialect mhlo"),
     ],
 )
 def test_bad_text_is_one_located_error(text: str, line: int, message: str) -> None:

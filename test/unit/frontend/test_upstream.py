@@ -101,9 +101,9 @@ BAD = [
     ("\x7fELF\x02\x01", InputError, "a.mlir:1:1: error: unexpected character"),
     ("module {" * 5000, LimitError, "a.mlir:1:2056: error: nesting is deeper than 256 levels, flatten the input"),
     (
-        "module {\n  %0 = stablehlo.abs %1 : i1\n}",
+        "module {\n  %0 = mhlo.abs %1 : i1\n}",
         InputError,
-        "a.mlir:2:8: error: upstream MLIR has no dialect stablehlo",
+        "a.mlir:2:8: error: upstream MLIR has no dialect mhlo",
     ),
     (
         "func.func @f() -> i32 {\n  return\n}",
