@@ -6,16 +6,17 @@ size on upstream's JIT, and with f64.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
 from math import prod
 
 from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
 from prism_mlir.compiler.buckets import Bucket, Sizes
+from prism_mlir.compiler.dynamic_part import check_in_part, share
 from prism_mlir.compiler.dynamic_sizes import SizedFunction
 from prism_mlir.compiler.execute import Emulator
-from prism_mlir.compiler.input_sets import ArgumentType, input_sets
+from prism_mlir.compiler.input_sets import ArgumentType, argument_types, input_sets
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import ExecutionError
@@ -32,11 +33,16 @@ INPUT_SETS = 8
 
 @dataclass(frozen=True, slots=True)
 class SizeCheck:
-    """One variant at some sizes. accuracy: ``None`` where it was not run, because it is too much for the PTX machine."""
+    """One variant at some sizes.
+
+    accuracy: ``None`` where it was not run, because it is too much for the PTX machine
+    in_part:  whether only some blocks were run
+    """
 
     bucket: Bucket
     sizes: Sizes
     accuracy: tuple[Accuracy, ...] | None
+    in_part: bool = False
 
 
 def check_variant(
@@ -48,8 +54,8 @@ def check_variant(
     options: CompileOptions,
 ) -> list[SizeCheck]:
     """Run a variant at the largest sizes of its bucket, one less, the smallest, and 1, which its code serves as well; where
-    those are too large, also at a smaller one that is not. On random inputs at each size, and on all input sets at the largest
-    at which that is not too much either.
+    those are too large, also at a smaller one that is not, and where that helps, with some of the blocks at one in between. On
+    random inputs at each size, and on all input sets at the largest at which that is not too much either.
 
     Raises :class:`ExecutionError` where a check fails or a result is not accurate enough.
     """
@@ -69,7 +75,27 @@ def check_variant(
         except ExecutionError as error:
             raise ExecutionError(f"at {label}: {error.message}") from None
         found.append(SizeCheck(bucket, sizes, results))
-    return found
+    return [*found, *_part(function, bucket, launch, ptx, options)]
+
+
+def _part(
+    function: SizedFunction, bucket: Bucket, launch: LaunchInfo, ptx: Mapping[str, str], options: CompileOptions
+) -> list[SizeCheck]:
+    """The check of some blocks at larger sizes than all of them can be run at."""
+    part = share(launch)
+    if bucket.exact or work(function.program.at(bucket.high)) <= WORK or part == 1.0:
+        return []
+    sizes = _affordable(function, tuple(max(n - 1, 1) for n in bucket.high), part)
+    if sizes <= _affordable(function, bucket.high):
+        return []
+    program = function.program.at(sizes)
+    inputs = next(input_sets(program, options.seed, tuple(argument_types(program))))
+    try:
+        results = check_in_part(program, launch, ptx, sizes, inputs.arguments, tf32=options.allow_tf32)
+    except ExecutionError as error:
+        raise ExecutionError(f"at {Bucket(sizes, sizes).label(function.names)}: {error.message}") from None
+    _raise_wrong(results)
+    return [SizeCheck(bucket, sizes, results, in_part=True)]
 
 
 def work(program: Program) -> float:
@@ -94,9 +120,9 @@ def _sizes(function: SizedFunction, bucket: Bucket) -> list[Sizes]:
     return list(dict.fromkeys(found))
 
 
-def _affordable(function: SizedFunction, sizes: Sizes) -> Sizes:
-    """Smaller sizes, odd ones, that are not too much."""
-    while work(function.program.at(sizes)) > WORK and max(sizes) > 3:
+def _affordable(function: SizedFunction, sizes: Sizes, part: float = 1.0) -> Sizes:
+    """Smaller sizes, odd ones, that are not too much where a part of the work is done."""
+    while work(function.program.at(sizes)) * part > WORK and max(sizes) > 3:
         sizes = tuple(max(n // 2 - (n // 2 + 1) % 2, 3) for n in sizes)
     return sizes
 
@@ -121,7 +147,11 @@ def _results(
             compare(inputs.name, out.name, out.dtype, g, t, w, length, as_source=not options.allow_tf32)
             for out, g, t, w in zip(program.results, got, theirs, wanted, strict=True)
         ]
+    _raise_wrong(results)
+    return tuple(results)
+
+
+def _raise_wrong(results: Sequence[Accuracy]) -> None:
     wrong = [r for r in results if not r.ok]
     if wrong:
         raise ExecutionError(f"emitted code is not accurate on {wrong[0].input_set} inputs: {wrong[0].reason}")
-    return tuple(results)

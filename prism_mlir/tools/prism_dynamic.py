@@ -111,7 +111,12 @@ def _variant(variant: Variant) -> dict[str, Any]:
 
 def _check(check: SizeCheck) -> dict[str, Any]:
     results = None if check.accuracy is None else [a.to_dict() for a in check.accuracy]
-    return {"variant": list(check.bucket.high), "sizes": list(check.sizes), "accuracy": results}
+    return {
+        "variant": list(check.bucket.high),
+        "sizes": list(check.sizes),
+        "in_part": check.in_part,
+        "accuracy": results,
+    }
 
 
 def _lines(done: DynamicCompilation, output: Path, files: dict[str, str]) -> list[tuple[str, str]]:
@@ -158,4 +163,4 @@ def _checked(done: DynamicCompilation) -> list[tuple[str, str]]:
 
 
 def _at(check: SizeCheck) -> str:
-    return "x".join(map(str, check.sizes))
+    return "x".join(map(str, check.sizes)) + (" (some blocks)" if check.in_part else "")

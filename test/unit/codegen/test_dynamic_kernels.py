@@ -7,10 +7,12 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from dynamic_trials import Sized, build, trial
+from kernel_trials import draw_arguments
 from random_programs import KINDS
 
 from prism_mlir.codegen.compile import CompiledKernel
 from prism_mlir.compiler.discover import discover
+from prism_mlir.compiler.dynamic_part import check_in_part, share
 from prism_mlir.compiler.execute import Emulator
 from prism_mlir.graph.block import BlockGraph, BlockNode, Load
 from prism_mlir.graph.dims import dim_classes
@@ -74,6 +76,20 @@ def test_a_kernel_takes_its_sizes_last() -> None:
     kernel = built(32, {"x": 2, "y": 4, "i": 2}, cut_rows=True)
     assert kernel.ptx.count(".param .u32") == 1
     assert kernel.launch.kernels[0].sizes[0].name.startswith("n")
+
+
+def test_some_blocks_at_a_size_of_several_tiles() -> None:
+    """A quarter of the columns at 100 rows, seven tiles of 16; it is compared: another program's values are not found there."""
+    kernel, made = built(128, {"x": 8, "y": 4, "i": 2}, cut_rows=True), rows_of_x(128)
+    assert share(kernel.launch) == 0.25
+    program = made.at((100,))
+    arguments = draw_arguments(program, "random", 0)
+    ptx = {kernel.launch.kernels[0].ptx: kernel.ptx}
+    (result,) = check_in_part(program, kernel.launch, ptx, (100,), arguments)
+    assert result.ok
+    nodes = tuple(replace(n, op=unary("x/(2 + exp(-x))")) if n.op.fn is not None else n for n in program.nodes)
+    (other,) = check_in_part(replace(program, nodes=nodes), kernel.launch, ptx, (100,), arguments)
+    assert not other.ok
 
 
 def test_the_machine_sees_what_a_wrong_size_does() -> None:
