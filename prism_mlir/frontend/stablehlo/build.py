@@ -22,32 +22,38 @@ class Refused(Exception):
         self.hint = hint
 
 
+def attribute(op: Any, name: str) -> Any:
+    """An attribute that an operation must have."""
+    if name not in op.attributes:
+        raise ValueError(f"it has no attribute {name}")
+    return op.attributes[name]
+
+
 def integers(op: Any, name: str) -> list[int]:
     """An attribute that lists integers: ``array<i64: ...>``, or ``dense<...>`` as older files have it."""
     from mlir import ir
 
-    attribute = op.attributes[name]
-    if isinstance(attribute, ir.DenseI64ArrayAttr):
-        return [int(n) for n in attribute]
-    dense = ir.DenseIntElementsAttr(attribute)
-    return [int(n) for n in dense]
+    given = attribute(op, name)
+    if isinstance(given, ir.DenseI64ArrayAttr):
+        return [int(n) for n in given]
+    return [int(n) for n in ir.DenseIntElementsAttr(given)]
 
 
 def integer(op: Any, name: str) -> int:
     from mlir import ir
 
-    return int(ir.IntegerAttr(op.attributes[name]).value)
+    return int(ir.IntegerAttr(attribute(op, name)).value)
 
 
-def lists(attribute: Any) -> dict[str, list[int]]:
+def lists(given: Any) -> dict[str, list[int]]:
     """The fields ``name = [1, 2]`` of an attribute of StableHLO, which upstream keeps as text."""
-    found = re.findall(r"(\w+) = \[([\d, ]*)\]", str(attribute))
+    found = re.findall(r"(\w+) = \[([\d, ]*)\]", str(given))
     return {name: [int(n) for n in numbers.split(",") if n.strip()] for name, numbers in found}
 
 
-def words(attribute: Any) -> dict[str, str]:
+def words(given: Any) -> dict[str, str]:
     """The fields ``name = word`` of an attribute of StableHLO."""
-    return dict(re.findall(r"(\w+) = (\w+)", str(attribute)))
+    return dict(re.findall(r"(\w+) = (\w+)", str(given)))
 
 
 def enumerator(op: Any, name: str) -> str:
@@ -84,12 +90,12 @@ def number(value: float, element: Any) -> Value:
     from mlir import ir
     from mlir.dialects import arith
 
-    attribute = (
+    made = (
         ir.FloatAttr.get(element, float(value))
         if isinstance(element, ir.FloatType)
         else ir.IntegerAttr.get(element, int(value))
     )
-    return arith.ConstantOp(element, attribute).result
+    return arith.ConstantOp(element, made).result
 
 
 def size(value: Value, d: int) -> Value | int:

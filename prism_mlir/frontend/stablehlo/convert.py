@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from prism_mlir.frontend.stablehlo import shapes
-from prism_mlir.frontend.stablehlo.build import Refused, Value, empty, generic, size
+from prism_mlir.frontend.stablehlo.build import Refused, Value, attribute, empty, generic, size
 from prism_mlir.frontend.stablehlo.products import dot_general
 from prism_mlir.frontend.stablehlo.reductions import reduce
-from prism_mlir.frontend.stablehlo.scalars import ELEMENTWISE, apply
+from prism_mlir.frontend.stablehlo.scalars import ELEMENTWISE, apply, check_arity
 from prism_mlir.frontend.stablehlo.tensors import (
     broadcast_in_dim,
     concatenate,
@@ -84,12 +84,12 @@ def _without_notes(op: Any) -> None:
             op.attributes[key] = ir.ArrayAttr.get(kept, op.context)
 
 
-def _dictionary(attribute: Any) -> ir.DictAttr:
+def _dictionary(found: Any) -> ir.DictAttr:
     from mlir import ir
 
-    given = ir.DictAttr(attribute)
+    given = ir.DictAttr(found)
     kept = {each.name: each.attr for each in given if each.name.partition(".")[0] not in _NOTES}
-    return ir.DictAttr.get(kept, attribute.context)
+    return ir.DictAttr.get(kept, found.context)
 
 
 def _replace(op: Any, upstream: UpstreamModule, dynamic: bool) -> None:
@@ -139,6 +139,7 @@ def _rule(op: Any) -> Callable[[Any], list[Value]]:
 def elementwise(op: Any) -> list[Value]:
     """One ``linalg.generic``; operands without dims (a predicate, bounds) are the same for all elements."""
     kind = op.results[0].type
+    check_arity(op, len(op.operands))
     whole = next(v for v in op.operands if v.type.rank == kind.rank)
     places = [range(v.type.rank) for v in op.operands]
     if any(len(p) not in (0, kind.rank) for p in places):
@@ -157,7 +158,7 @@ def custom_call(op: Any) -> list[Value]:
     """Assertions on shapes are dropped: sizes are checked by the code that chooses kernels."""
     from mlir import ir
 
-    target = ir.StringAttr(op.attributes["call_target_name"]).value
+    target = ir.StringAttr(attribute(op, "call_target_name")).value
     if target == "shape_assertion":
         return []
     raise Refused(f"@{target} is not supported")
@@ -167,7 +168,7 @@ def composite(op: Any) -> list[Value]:
     """A call of the function that says what a composite computes."""
     from mlir.dialects import func
 
-    callee = str(op.attributes["decomposition"]).removeprefix("@").strip('"')
+    callee = str(attribute(op, "decomposition")).removeprefix("@").strip('"')
     return list(func.CallOp([v.type for v in op.results], callee, list(op.operands)).results)
 
 

@@ -11,6 +11,7 @@ from typing import Any
 from prism_mlir.frontend.stablehlo.build import (
     Refused,
     Value,
+    attribute,
     empty,
     filled,
     generic,
@@ -31,13 +32,16 @@ def dot_general(op: Any) -> list[Value]:
     """The loops are the result's dims (batch, rest of the left side, rest of the right side), then the contracted ones."""
     left, right = op.operands
     result = op.results[0].type
-    numbers = lists(op.attributes["dot_dimension_numbers"]) if op.name == "stablehlo.dot_general" else _plain(left)
+    numbers = lists(attribute(op, "dot_dimension_numbers")) if op.name == "stablehlo.dot_general" else _plain(left)
     batch = [numbers.get(f"{side}_batching_dimensions", []) for side in ("lhs", "rhs")]
     inner = [numbers.get(f"{side}_contracting_dimensions", []) for side in ("lhs", "rhs")]
     outer = len(batch[0])
     places: list[list[int]] = []
     for k, value in enumerate((left, right)):
-        free = [d for d in range(value.type.rank) if d not in batch[k] and d not in inner[k]]
+        named = [*batch[k], *inner[k]]
+        if len(set(named)) != len(named):
+            raise ValueError("its dimension numbers name a dim twice")
+        free = [d for d in range(value.type.rank) if d not in named]
         place = {d: n for n, d in enumerate(batch[k])}
         place |= {d: outer + n for n, d in enumerate(free)}
         place |= {d: result.rank + n for n, d in enumerate(inner[k])}
@@ -118,7 +122,10 @@ def _types(op: Any) -> tuple[Any, list[Any]]:
 def _named(name: str) -> Any:
     from mlir import ir
 
-    kind = ir.Type.parse(_SAME.get(name, name))
+    try:
+        kind = ir.Type.parse(_SAME.get(name, name))
+    except ir.MLIRError:
+        kind = None
     if not is_float(kind):
-        raise Refused(f"with an algorithm on {name}")
+        raise Refused(f"with an algorithm on {name}", "use f32, tf32, bf16 or f16")
     return kind

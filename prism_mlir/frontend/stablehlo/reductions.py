@@ -7,6 +7,7 @@ from typing import Any
 from prism_mlir.frontend.stablehlo.build import (
     Refused,
     Value,
+    attribute,
     filled,
     generic,
     integers,
@@ -27,7 +28,9 @@ def reduce(op: Any) -> list[Value]:
     reduced = integers(op, "dimensions")
     rank = tensors[0].type.rank
     kept = [d for d in range(rank) if d not in reduced]
-    (block,) = op.regions[0].blocks
+    if len(op.regions) != 1 or len(op.regions[0].blocks) != 1:
+        raise ValueError("its region has not one block")
+    block = op.regions[0].blocks[0]
     types = [a.type.element_type for a in block.arguments]
     starts = [
         filled(
@@ -67,5 +70,5 @@ def _constant(op: Any) -> Value:
     from mlir import ir
     from mlir.dialects import arith
 
-    dense = ir.DenseElementsAttr(op.attributes["value"])
+    dense = ir.DenseElementsAttr(attribute(op, "value"))
     return arith.ConstantOp(op.results[0].type.element_type, dense.get_splat_value()).result

@@ -50,6 +50,7 @@ _UNARY: dict[str, Names] = {
 }
 _PREDICATES = ("EQ", "NE", "LT", "LE", "GT", "GE")
 _ORDERED = (1, 13, 4, 5, 2, 3)  # of arith.cmpf: oeq, une, olt, ole, ogt, oge
+_ORDERED_AND_DIFFERENT = 6
 _SIGNED = (0, 1, 2, 3, 4, 5)  # of arith.cmpi: eq, ne, slt, sle, sgt, sge
 _UNSIGNED = (0, 1, 6, 7, 8, 9)
 
@@ -166,6 +167,26 @@ def _logistic(_op: Any, operands: list[Value], element: Any) -> Value:
     return arith.DivFOp(one, bottom).result
 
 
+def _sign(_op: Any, operands: list[Value], element: Any) -> Value:
+    """-1, 0 or 1; zeros and NaN stay as they are."""
+    from mlir.dialects import arith, math
+
+    (value,) = operands
+    if is_truth(element):
+        raise Refused(f"on elements of type {element}")
+    if not is_float(element):
+        below, above = (number(n, element) for n in (-1, 1))
+        return arith.MinSIOp(arith.MaxSIOp(value, below).result, above).result
+    other = arith.CmpFOp(_ORDERED_AND_DIFFERENT, value, number(0, element)).result
+    return arith.SelectOp(other, math.CopySignOp(number(1, element), value).result, value).result
+
+
+def _is_finite(_op: Any, operands: list[Value], _element: Any) -> Value:
+    from mlir.dialects import math
+
+    return math.IsFiniteOp(*operands).result
+
+
 def _square(_op: Any, operands: list[Value], _element: Any) -> Value:
     return _made(_BINARY["multiply"], operands * 2)
 
@@ -191,6 +212,8 @@ ELEMENTWISE: dict[str, tuple[int, Scalar]] = {
     "stablehlo.convert": (1, _same),
     "stablehlo.negate": (1, _negate),
     "stablehlo.not": (1, _not),
+    "stablehlo.is_finite": (1, _is_finite),
+    "stablehlo.sign": (1, _sign),
     "stablehlo.logistic": (1, _logistic),
     "chlo.square": (1, _square),
 }
@@ -199,7 +222,11 @@ ELEMENTWISE: dict[str, tuple[int, Scalar]] = {
 
 def apply(op: Any, operands: list[Value], element: Any) -> Value:
     """One elementwise operation on scalars. Raises :class:`Refused` for element types that it does not take."""
-    arity, made = ELEMENTWISE[op.name]
-    if len(operands) != arity:
-        raise ValueError(f"{len(operands)} operands, not {arity}")
-    return made(op, operands, element)
+    check_arity(op, len(operands))
+    return ELEMENTWISE[op.name][1](op, operands, element)
+
+
+def check_arity(op: Any, count: int) -> None:
+    arity = ELEMENTWISE[op.name][0]
+    if count != arity:
+        raise ValueError(f"it has {count} operands, not {arity}")

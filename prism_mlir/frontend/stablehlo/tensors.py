@@ -9,6 +9,7 @@ from typing import Any
 from prism_mlir.frontend.stablehlo.build import (
     Refused,
     Value,
+    attribute,
     empty,
     filled,
     generic,
@@ -30,7 +31,7 @@ _UNKNOWN = (1 << 61) - 1  # stands for the size of a `?` where sizes are compare
 def constant(op: Any) -> list[Value]:
     from mlir.dialects import arith
 
-    return [arith.ConstantOp(op.results[0].type, op.attributes["value"]).result]
+    return [arith.ConstantOp(op.results[0].type, attribute(op, "value")).result]
 
 
 def broadcast_in_dim(op: Any) -> list[Value]:
@@ -43,7 +44,7 @@ def broadcast_in_dim(op: Any) -> list[Value]:
 
     value, kind = op.operands[0], op.results[0].type
     dims = integers(op, "broadcast_dimensions")
-    if len(dims) != value.type.rank:
+    if len(dims) != value.type.rank or len(set(dims)) != len(dims):
         raise ValueError("its dims do not fit its operand")
     if "known_expanding_dimensions" in op.attributes and any(
         shape_of(value)[d] is None for d in integers(op, "known_expanding_dimensions")
@@ -66,6 +67,8 @@ def broadcast_in_dim(op: Any) -> list[Value]:
 
 def transpose(op: Any) -> list[Value]:
     value, order = op.operands[0], integers(op, "permutation")
+    if sorted(order) != list(range(value.type.rank)):
+        raise ValueError("its permutation is none of its dims")
     places = [order.index(d) for d in range(value.type.rank)]
     return [moved(value, places, op.results[0].type, lambda d: size(value, order[d]))]
 
@@ -156,6 +159,8 @@ def concatenate(op: Any) -> list[Value]:
         offsets = [start if k == d else 0 for k in range(kind.rank)]
         whole = inserted(value, whole, offsets)
         start += shape_of(value)[d] or 0
+    if start != shape_of_type(kind)[d]:
+        raise ValueError("its operands do not fill its result")
     return [whole]
 
 
@@ -180,8 +185,11 @@ def pad(op: Any) -> list[Value]:
     if any(n < 0 for n in (*low, *high)):
         raise Refused("by a negative number", "use stablehlo.slice")
     kind = op.results[0].type
-    if any(n is None and (low[d] or high[d]) for d, n in enumerate(shape_of(value))):
+    sizes = shape_of(value)
+    if any(n is None and (low[d] or high[d]) for d, n in enumerate(sizes)):
         raise Refused("of a `?`", "give the dim a number")
+    if shape_of_type(kind) != [n if n is None else a + n + b for a, n, b in zip(low, sizes, high, strict=True)]:
+        raise ValueError("its edges do not fit its type")
     return [inserted(value, filled(kind, lambda d: size(value, d), scalar(fill)), low)]
 
 

@@ -10,7 +10,7 @@ from prism_mlir.graph.errors import InputError, Location, MissingToolError
 
 DIALECTS = ("stablehlo", "chlo", "vhlo")
 
-_NAME = rf"(?:{'|'.join(DIALECTS)})\.\w+"
+_NAME = rf"(?:{'|'.join(DIALECTS)})\.\w++"
 _GENERIC = re.compile(rf'"{_NAME}"\s*\(')
 _OLD = re.compile(r'"vhlo\.\w+"\s*\(')
 _STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*')

@@ -97,6 +97,7 @@ FLOATS: Table = {
     "stablehlo.round_nearest_even": (np.rint, (ANY,)),
     "stablehlo.round_nearest_afz": (half_away, (ANY,)),
     "stablehlo.clamp": (lambda low, x, high: np.minimum(np.maximum(x, low), high), (OTHER, ANY, OTHER + 1)),
+    "stablehlo.sign": (np.sign, (ANY,)),
     "chlo.erf": (vector(math.erf), (ANY,)),
     "chlo.erfc": (vector(math.erfc), (ANY,)),
     "chlo.tan": (np.tan, (ABOVE / 4,)),
@@ -112,6 +113,7 @@ INTEGERS: Table = {
     "stablehlo.minimum": (np.minimum, (INTS, MORE)),
     "stablehlo.power": (np.power, (INTS, MORE)),
     "stablehlo.abs": (np.abs, (INTS,)),
+    "stablehlo.sign": (np.sign, (INTS,)),
     "stablehlo.negate": (np.negative, (INTS,)),
     "stablehlo.not": (np.invert, (INTS,)),
     "stablehlo.and": (np.bitwise_and, (INTS, MORE)),
@@ -128,7 +130,12 @@ BOOLEANS: Table = {
     "stablehlo.maximum": (np.logical_or, (TRUTHS, FALSE_TOO)),
     "stablehlo.minimum": (np.logical_and, (TRUTHS, FALSE_TOO)),
 }
-ALONE = {"stablehlo.compare", "stablehlo.select", "stablehlo.convert"}  # tests of their own below
+ALONE = {
+    "stablehlo.compare",
+    "stablehlo.is_finite",
+    "stablehlo.select",
+    "stablehlo.convert",
+}  # tests of their own below
 
 
 def all_of(table: Table, element: str) -> dict[str, Array]:
@@ -194,6 +201,11 @@ def test_compare(direction: str) -> None:
     truths = (TRUTHS, FALSE_TOO)
     for pair in (floats, (INTS, INTS[::-1].copy()), truths):
         assert np.array_equal(run("stablehlo.compare", pair, "tensor<4x8xi1>", attributes), COMPARE[direction](*pair))
+
+
+def test_is_finite() -> None:
+    given = np.array([0.0, -1.5, np.inf, -np.inf, np.nan, 1e308])
+    assert run("stablehlo.is_finite", (given,), "tensor<6xi1>").tolist() == [True, True, False, False, False, True]
 
 
 def test_select_of_tensors_and_by_one_predicate() -> None:

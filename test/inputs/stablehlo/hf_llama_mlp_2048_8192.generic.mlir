@@ -1,0 +1,22 @@
+"builtin.module"() ({
+  "func.func"() <{function_type = (tensor<8192x2048xf16>, tensor<8192x2048xf16>, tensor<2048x8192xf16>, tensor<1x8x2048xf16>) -> tensor<1x8x2048xf16>, sym_name = "main"}> ({
+  ^bb0(%arg0: tensor<8192x2048xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":2:19), %arg1: tensor<8192x2048xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":2:49), %arg2: tensor<2048x8192xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":2:79), %arg3: tensor<1x8x2048xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":2:109)):
+    %0 = "stablehlo.transpose"(%arg0) <{permutation = array<i64: 1, 0>}> : (tensor<8192x2048xf16>) -> tensor<2048x8192xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":3:10)
+    %1 = "stablehlo.reshape"(%arg3) : (tensor<1x8x2048xf16>) -> tensor<8x2048xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":4:10)
+    %2 = "stablehlo.dot_general"(%1, %0) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<8x2048xf16>, tensor<2048x8192xf16>) -> tensor<8x8192xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":5:10)
+    %3 = "stablehlo.reshape"(%2) : (tensor<8x8192xf16>) -> tensor<1x8x8192xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":6:10)
+    %4 = "stablehlo.convert"(%3) : (tensor<1x8x8192xf16>) -> tensor<1x8x8192xf32> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":7:10)
+    %5 = "stablehlo.logistic"(%4) : (tensor<1x8x8192xf32>) -> tensor<1x8x8192xf32> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":8:10)
+    %6 = "stablehlo.multiply"(%4, %5) : (tensor<1x8x8192xf32>, tensor<1x8x8192xf32>) -> tensor<1x8x8192xf32> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":9:10)
+    %7 = "stablehlo.convert"(%6) : (tensor<1x8x8192xf32>) -> tensor<1x8x8192xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":10:10)
+    %8 = "stablehlo.transpose"(%arg1) <{permutation = array<i64: 1, 0>}> : (tensor<8192x2048xf16>) -> tensor<2048x8192xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":11:10)
+    %9 = "stablehlo.dot_general"(%1, %8) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<8x2048xf16>, tensor<2048x8192xf16>) -> tensor<8x8192xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":12:10)
+    %10 = "stablehlo.reshape"(%9) : (tensor<8x8192xf16>) -> tensor<1x8x8192xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":13:11)
+    %11 = "stablehlo.multiply"(%7, %10) : (tensor<1x8x8192xf16>, tensor<1x8x8192xf16>) -> tensor<1x8x8192xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":14:11)
+    %12 = "stablehlo.transpose"(%arg2) <{permutation = array<i64: 1, 0>}> : (tensor<2048x8192xf16>) -> tensor<8192x2048xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":15:11)
+    %13 = "stablehlo.reshape"(%11) : (tensor<1x8x8192xf16>) -> tensor<8x8192xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":16:11)
+    %14 = "stablehlo.dot_general"(%13, %12) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>}> : (tensor<8x8192xf16>, tensor<8192x2048xf16>) -> tensor<8x2048xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":17:11)
+    %15 = "stablehlo.reshape"(%14) : (tensor<8x2048xf16>) -> tensor<1x8x2048xf16> loc("hf_llama_mlp_2048_8192.stablehlo.mlir":18:11)
+    "func.return"(%15) : (tensor<1x8x2048xf16>) -> () loc("hf_llama_mlp_2048_8192.stablehlo.mlir":19:5)
+  }) : () -> () loc("hf_llama_mlp_2048_8192.stablehlo.mlir":2:3)
+}) : () -> () loc("hf_llama_mlp_2048_8192.stablehlo.mlir":1:1)
