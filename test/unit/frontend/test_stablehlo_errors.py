@@ -110,7 +110,7 @@ def test_regions_hold_elementwise_operations() -> None:
         "tensor<4xf32>",
         f"%a: {F44}, %b: tensor<f32>",
     )
-    with pytest.raises(UnsupportedError, match="with stablehlo.sort in its region, reduce by elementwise operations"):
+    with pytest.raises(UnsupportedError, match=r"with stablehlo\.sort in its region, reduce by elementwise operations"):
         read_module(text, "a.mlir")
 
 
