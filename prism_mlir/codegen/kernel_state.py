@@ -17,7 +17,7 @@ from prism_mlir.graph.block import BlockGraph, Load, Stage
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.dynamic import ViewExtents
 from prism_mlir.graph.extent import Extent
-from prism_mlir.graph.footprint import Buffer, Placement, ScheduleError
+from prism_mlir.graph.footprint import Buffer, Phase, Placement, ScheduleError
 from prism_mlir.graph.mapping import WHOLE, Partition
 
 SPACE = "#gpu.address_space<workgroup>"
@@ -99,6 +99,7 @@ class KernelState:
     spreads: dict[int, Spread] = field(default_factory=dict)
     written: set[tuple[int, str]] = field(default_factory=set)
     read: set[tuple[int, str]] = field(default_factory=set)
+    phase: Phase = Phase.BEFORE
     _sites: int = 0
 
     # Barriers
@@ -108,12 +109,18 @@ class KernelState:
         self.written.clear()
         self.read.clear()
 
+    def check_alive(self, buffer: Buffer) -> None:
+        """What is written must be alive: before that, another buffer may lie in its place."""
+        assert buffer.first.number <= self.phase.number, f"{buffer.key} is written before {buffer.first}"
+
     def touch(self, reads: set[tuple[int, str]], writes: set[tuple[int, str]]) -> None:
         """Announce what the next code reads and writes in shared memory; a barrier comes first where one is needed."""
         if reads & self.written or writes & (self.written | self.read):
             self.barrier()
         self.read |= reads
         self.written |= writes
+        for key in writes:
+            self.check_alive(self.memory.buffers[key])
 
     def new_site(self) -> str:
         """A tag for loads from shared memory, which may be shared within one site but not beyond."""
@@ -290,6 +297,7 @@ class KernelState:
 
         LLVM joins neighbouring loads into one of 16 bytes, and takes up to three elements more than were asked for.
         """
+        self.check_alive(buffer)
         layout, dtype = buffer.layout, buffer.dtype
         missing = -layout.elements % layout.chunk
         if not missing:

@@ -53,8 +53,11 @@ class BlockLowering:
         check_registers(state.spreads.values())
         self._before()
         if state.block.loop is not None:
+            state.phase = Phase.LOOP
             self._loop(state.loop_turns())
+            state.phase = Phase.AFTER
             self._after()
+        state.phase = Phase.AFTER
         for out, omap, places in zip(state.block.outputs, mapping.omap, targets, strict=True):
             save(state, out, omap, places)
 

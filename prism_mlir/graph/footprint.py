@@ -518,7 +518,8 @@ class _Placer:
             if node.op == RUNNING_MAX:
                 layout = TileLayout.row_major(self.tiles[k], 4, self._paired(DType.F32))
                 yield Buffer(k, "value", DType.F32, layout, 1, Phase.BEFORE, Phase.LOOP)
-                yield Buffer(k, "factor", DType.F32, layout, 1, Phase.LOOP, Phase.LOOP)
+                # its padding is zeroed before the loop, where other buffers of that phase may still be read
+                yield Buffer(k, "factor", DType.F32, layout, 1, Phase.BEFORE, Phase.LOOP)
                 continue
             reduction = is_reduction(node.op) and k not in self.fused and k not in self.rising
             accumulated = isinstance(node.op, Accum) and k not in self.held
