@@ -142,7 +142,7 @@ BROKEN = {
     "text": (b"this is not MLIR\n", "1:1"),
     "unclosed": (SOURCE.encode()[:400], ""),
     "no function": (b"module {}\n", "1:1"),
-    "dynamic": (b"func.func @f(%x: tensor<?x4xf16>) -> tensor<?x4xf16> { return %x : tensor<?x4xf16> }\n", "1:"),
+    "no rank": (b"func.func @f(%x: tensor<*xf16>) -> tensor<*xf16> { return %x : tensor<*xf16> }\n", "1:"),
     "zero": (b"func.func @f(%x: tensor<0x4xf16>) -> tensor<0x4xf16> { return %x : tensor<0x4xf16> }\n", ""),
 }
 
