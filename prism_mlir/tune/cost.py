@@ -24,7 +24,7 @@ from prism_mlir.graph.kernel import KernelGraph, LibraryNode
 from prism_mlir.graph.ops import Kind
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import ScheduledGraph
-from prism_mlir.tune.occupancy import registers_per_thread, resident_blocks
+from prism_mlir.tune.occupancy import register_limit, registers_per_thread, resident_blocks
 from prism_mlir.tune.pipes import BlockWork, block_work, executed
 from prism_mlir.tune.sized import SECTOR_BYTES, SizedKernel, sized_kernels, value_bytes
 from prism_mlir.tune.targets import Target
@@ -160,10 +160,10 @@ def _block_cost(kernel: SizedKernel, target: Target, in_l2: int, known: int | No
     warps, blocks = kernel.schedule.warps, kernel.blocks
     shared = kernel.placement.shared_bytes
     registers = registers_per_thread(kernel.placement, warps) if known is None else known
-    if registers > target.registers_per_thread:
-        raise ScheduleError(
-            f"{registers} registers a thread spill to memory: {target.name} has {target.registers_per_thread}"
-        )
+    limit = register_limit(kernel.schedule.residency, warps, target)
+    if registers > limit:
+        beside = f" for {kernel.schedule.residency} blocks an SM" if kernel.schedule.residency else ""
+        raise ScheduleError(f"{registers} registers a thread spill to memory: {target.name} has {limit}{beside}")
     resident = resident_blocks(shared, registers, warps, target)
     moved, counts = traffic(kernel, resident, target), executed(kernel)
     work = block_work(kernel, counts, target.l2_latency if in_l2 else target.dram_latency, target)

@@ -11,6 +11,7 @@ from prism_mlir.graph.block import Accum, BlockGraph, BlockNode, Load, TensorTyp
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.examples import softmax_matmul_block
+from prism_mlir.graph.footprint import ScheduleError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode
 from prism_mlir.graph.mapping import Mapping
 from prism_mlir.graph.ops import MATMUL, sum_, unary
@@ -171,3 +172,13 @@ def squares(rows: int, columns: int) -> KernelGraph:
     nodes = tuple(BlockNode(op, (k - 1,) if k else ()) for k, op in enumerate(ops))
     block = BlockGraph(("x",), "i", (x,), nodes, (3,))
     return KernelGraph((x,), (CustomNode(block, (0,), Mapping(((0,),), (1,), ((0,),))),), (1,))
+
+
+def test_a_schedule_that_asks_for_more_blocks_than_its_registers_leave_is_refused() -> None:
+    """64 x 128 f32 over 128 threads: an estimate of 40 + 64 registers; for 4 blocks 65536 / 512 = 128 are there, for 5 96."""
+    graph, sizes = gemm(64, 128, 1024), (("i", 64), ("x", 1), ("y", 1))
+    four, five = (ScheduledGraph(graph, Schedule(sizes, 4, 1, residency=n)) for n in (4, 5))
+    assert cost(four, A100) == cost(ScheduledGraph(graph, Schedule(sizes, 4, 1)), A100)
+    with pytest.raises(ScheduleError, match="104 registers a thread spill to memory: sm_80 has 96 for 5 blocks an SM"):
+        cost(five, A100)
+    assert cost(five, A100, registers=[96]).kernels[0].registers == 96  # as an assembler says
