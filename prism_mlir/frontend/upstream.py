@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from prism_mlir.frontend.stablehlo.text import generic_text, is_stablehlo, needs_jaxlib
 from prism_mlir.frontend.text_guard import check_text, decode
+from prism_mlir.frontend.xdsl_text import for_xdsl
 from prism_mlir.graph.errors import InputError, Location, MissingToolError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ class UpstreamModule:
         """Generic form, local scope, with ``loc(...)``: what xDSL reads."""
         text: str = self.module.get_asm(print_generic_op_form=True, use_local_scope=True, enable_debug_info=True)
         text = text.replace(f'loc("{_ANONYMOUS}":', f'loc("{_escape(self.filename)}":')
+        text = for_xdsl(text)
         return text + self._resources() if "dense_resource<" in text else text
 
     def _resources(self) -> str:
@@ -90,8 +92,8 @@ def read_source(source: str | Path) -> UpstreamModule:
 def read_module(text: str, filename: str = "<input>", *, normalise: bool = True) -> UpstreamModule:
     """Parse ``text`` with upstream MLIR and, unless ``normalise`` is off, generalise named linalg operations.
 
-    StableHLO becomes linalg (see :mod:`prism_mlir.frontend.stablehlo`). Operations of other unregistered dialects in generic
-    form (our own ``sgraph``) pass through. Source locations survive
+    StableHLO and TOSA become linalg (see :mod:`prism_mlir.frontend.stablehlo` and :mod:`prism_mlir.frontend.tosa`).
+    Operations of other unregistered dialects in generic form (our own ``sgraph``) pass through. Source locations survive
     normalisation, except those of constants, which upstream folds and merges.
 
     Raises :class:`InputError` at the first diagnostic, and :class:`~prism_mlir.graph.errors.LimitError` for text that
@@ -109,6 +111,10 @@ def read_module(text: str, filename: str = "<input>", *, normalise: bool = True)
         from prism_mlir.frontend.stablehlo.convert import convert
 
         convert(result)
+    if "tosa." in text:
+        from prism_mlir.frontend.tosa import lower_tosa
+
+        lower_tosa(result)
     if normalise:
         _normalise(result)
     return result

@@ -138,6 +138,8 @@ def affine(loops: int, places: Sequence[int | None]) -> Any:
     """An indexing map: dim ``k`` of a tensor is loop ``places[k]``, or index 0 where that is None."""
     from mlir import ir
 
+    if any(p is not None and not 0 <= p < loops for p in places):  # upstream asserts
+        raise ValueError("it names a dim that is not there")
     exprs = [ir.AffineExpr.get_constant(0) if p is None else ir.AffineExpr.get_dim(p) for p in places]
     return ir.AffineMap.get(loops, 0, exprs)
 

@@ -74,6 +74,9 @@ MALFORMED = {
     unary("stablehlo.broadcast_in_dim", "broadcast_dimensions = array<i64: 0, 0>"): (
         "stablehlo.broadcast_in_dim is malformed: its dims do not fit its operand"
     ),
+    unary("stablehlo.broadcast_in_dim", "broadcast_dimensions = array<i64: 0, 9>"): (
+        "stablehlo.broadcast_in_dim is malformed: it names a dim that is not there"
+    ),
     unary("stablehlo.add"): "stablehlo.add is malformed: it has 1 operands, not 2",
     unary("stablehlo.reshape", result="tensor<5xf32>"): (
         "stablehlo.reshape is malformed: its types have different numbers of elements"

@@ -1,0 +1,44 @@
+"""What upstream MLIR prints and xDSL reads otherwise, or not at all, in a spelling that both read alike."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+
+from prism_mlir.graph.dtypes import DType, from_float64
+
+_RANGE = re.compile(r'(?<=[^\s=(,\[<{:]":)(\d+:\d+) to \d*:\d+')  # after a closing quote
+_HEX = re.compile(r'dense<([^<>"]*0x[^<>"]*)> : tensor<(?:[\d?]+x)*(f16|bf16|f32|f64)>')
+_ELEMENT = re.compile(r"[^\s,\[\]]+")
+
+
+def for_xdsl(text: str) -> str:
+    r"""Text of a module, rewritten where xDSL would misread it.
+
+    - Floats in hexadecimal (infinities and NaN) inside ``dense<...>`` are bits for upstream; xDSL takes the number that they
+      spell. As one string of bytes both mean the same.
+    - A location that is a range becomes its start.
+
+    >>> for_xdsl('dense<0xFC00> : tensor<4xf16>')
+    'dense<"0x00FC"> : tensor<4xf16>'
+    >>> for_xdsl('loc("a.py":1:2 to :9)')
+    'loc("a.py":1:2)'
+    """
+    if " to " in text:
+        text = _RANGE.sub(r"\1", text)
+    return _HEX.sub(_bytes, text) if "0x" in text else text
+
+
+def _bytes(found: re.Match[str]) -> str:
+    elements, name = _ELEMENT.findall(found[1]), found[2]
+    dtype = DType(name)
+    width = np.dtype(dtype.storage).itemsize
+    data = b"".join(
+        int(e, 16).to_bytes(width, "little")
+        if e.startswith("0x")
+        else from_float64(np.array([float(e)]), dtype).tobytes()
+        for e in elements
+    )
+    whole: str = found[0]
+    return whole.replace(found[1], f'"0x{data.hex().upper()}"', 1)
