@@ -27,15 +27,13 @@ _UNTOUCHED = (
 
 
 def share(launch: LaunchInfo) -> float:
-    """How much of a launch runs in part; 1 where that is no saving: several kernels, or no dynamic grid."""
+    """How much of a launch runs in part; 1 where that is no saving, and for several kernels, which read what others left."""
     if len(launch.kernels) != 1 or launch.kernels[0].blocks is None:
         return 1.0
     (kernel,) = launch.kernels
     if any(a.dtype is DType.I1 for a in kernel.arguments if a.role is Role.OUTPUT):
         return 1.0
     assert kernel.blocks is not None
-    if not any(e.dynamic for e in kernel.blocks):
-        return 1.0
     return 1.0 / prod(e.at(()) for e in kernel.blocks if not e.dynamic)
 
 
