@@ -134,14 +134,18 @@ class _Line:
     def run(self, candidates: Iterator[KernelGraph], workers: Workers | None) -> None:
         self.progress.search()
         batches = self._batches(candidates)
-        if workers is None:
+        if workers is None or workers.pool.here:
             for batch in batches:
-                self._judged(lambda batch=batch: self.judge.judge(batch))  # type: ignore[misc]
+                self._judged(lambda batch=batch: self._verdicts(batch, workers))  # type: ignore[misc]
             return
         self.waiting += (workers.submit(batch) for batch in batches)
         while self.waiting:
             self._judged(lambda: workers.pool.result(self.waiting[0]))
             self.waiting.popleft()
+
+    def _verdicts(self, batch: list[KernelGraph], workers: Workers | None) -> list[Verdict]:
+        """Verdicts found in this process, or on record."""
+        return self.judge.judge(batch) if workers is None else workers.submit(batch).result()
 
     def interrupt(self) -> None:
         """Keep the verdicts that are there."""

@@ -61,14 +61,16 @@ def discover_family(
     known = _read(records.family(key), family)
     if known is not None:
         return FamilyResult(key, known)
-    steps = Steps(records, key)
+    steps = None if records.path is None else Steps(records, key)
     found = discover(family.representative, limits, seed=seed, progress=progress, pool=pool, steps=steps)
     if found.interrupted or found.out_of_time:
-        steps.flush()
+        if steps is not None:
+            steps.flush()
     else:
         about_it = about(program, limits) | {"graphs": len(found.proved)}
         records.add_family(key, json.dumps(_payload(found, family)), about_it)
-        steps.drop()
+        if steps is not None:
+            steps.drop()
     return FamilyResult(key, at_program(found, family))
 
 
