@@ -618,9 +618,7 @@ def test_a_computed_tensor_with_its_transpose() -> None:
 
 
 def test_dead_code_is_not_looked_at() -> None:
-    program = import_file(
-        function(f"  %0 = math.acos %a : {ONE}\n  %1 = math.exp %a : {ONE}\n  return %1 : {ONE}")
-    )
+    program = import_file(function(f"  %0 = math.acos %a : {ONE}\n  %1 = math.exp %a : {ONE}\n  return %1 : {ONE}"))
     assert operators(program) == ["unary[exp(x)]"]
 
 
