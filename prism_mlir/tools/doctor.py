@@ -172,7 +172,7 @@ _PROGRAMS = {
 _MODULES = {
     "torch": ("torch", "no torch rows in prism bench"),
     "triton": ("triton", "no Triton rows in prism bench"),
-    "jax": ("jax", "tests with exports of JAX are skipped"),
+    "jax": ("jax", "StableHLO in custom syntax cannot be read (generic form can)"),
     "distributed": ("distributed", "no --executor dask://HOST:PORT"),
     "matplotlib": ("bench", "no plots of benchmarks"),
 }

@@ -59,7 +59,7 @@ def _main(
 
 @app.command("compile")
 def compile_command(
-    source: Annotated[Path, typer.Argument(help="MLIR file with a function of linalg operations on tensors.")],
+    source: Annotated[Path, typer.Argument(help="MLIR file with a function on tensors: linalg, StableHLO or TOSA.")],
     output: Annotated[Path, typer.Option("-o", "--output", help="Folder for PTX, launch.json, .mlir, report.json.")],
     target: Annotated[str, typer.Option(help="Chip: sm_80, sm_86, sm_90, ...")] = "sm_80",
     function: Annotated[str | None, typer.Option(help="Which function, where the module has several.")] = None,
