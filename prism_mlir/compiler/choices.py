@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from prism_mlir.codegen.compile import CompiledKernel, LoweredKernel
@@ -20,9 +20,10 @@ from prism_mlir.compiler.selection import Considered, Selection, Space
 from prism_mlir.compiler.source_digest import CODE_AREAS, CODE_LIBRARIES, hash_of, source_digest
 from prism_mlir.graph.code_graph import code_graph
 from prism_mlir.graph.data import graph_from_data, graph_to_data, schedule_from_data, schedule_to_data
+from prism_mlir.graph.dynamic import DynamicProgram
 from prism_mlir.graph.errors import CodegenError, PrismError
 from prism_mlir.graph.kernel import KernelGraph
-from prism_mlir.graph.launch_info import LaunchInfo
+from prism_mlir.graph.launch_info import Fields, LaunchInfo
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import ScheduledGraph
 from prism_mlir.tune.choose import Ranked
@@ -41,12 +42,14 @@ class Choices:
     """The choice on record for one program under some options.
 
     family: key of the family's record, under which choices are listed
+    dynamic: what of the program has a size that is known at launch; the program is at the largest sizes then
     """
 
     records: Records
     family: str
     program: Program
     options: CompileOptions
+    dynamic: DynamicProgram | None = None
 
     @property
     def key(self) -> str:
@@ -57,6 +60,7 @@ class Choices:
                 "format": FORMAT,
                 "family": self.family,
                 "program": [program.fingerprint, program.name],
+                "dynamic": self._dynamic,
                 "names": [[i.name for i in program.inputs], [o.name for o in program.outputs]],
                 "target": options.target,
                 "options": [options.samples, options.builds, options.seed, options.allow_tf32],
@@ -64,6 +68,16 @@ class Choices:
                 "ptxas": tool_stamp("ptxas"),
             }
         )
+
+    @property
+    def _dynamic(self) -> list[Any]:
+        d = self.dynamic
+        return [] if d is None else [list(d.names), list(d.primes), d.twin.fingerprint]
+
+    @property
+    def _sizes(self) -> tuple[str, ...]:
+        """Names of the sizes that launches depend on."""
+        return () if self.dynamic is None else self.dynamic.names
 
     def read(self, graphs: Sequence[KernelGraph]) -> Selection | CodegenError | None:
         """The choice, or that nothing can be built; ``None`` where nothing, or nothing sound, is on record.
@@ -94,7 +108,10 @@ class Choices:
             "ptx": add(kernel.ptx.encode(), "ptx"),
         }
         self.records.add_choice(
-            self.key, self.family, json.dumps(_payload(selection, objects)), self._about([*objects.values()])
+            self.key,
+            self.family,
+            json.dumps(_payload(selection, objects, self._sizes)),
+            self._about([*objects.values()]),
         )
         self._measurements(selection)
 
@@ -132,7 +149,8 @@ class Choices:
         if data["format"] != FORMAT or graph not in graphs or module is None or ptx is None:
             return None
         scheduled = ScheduledGraph(code_graph(self.program, graph, tf32=self.options.allow_tf32), schedule)
-        lowered = LoweredKernel(module.decode(), LaunchInfo.from_dict(data["launch"]))
+        launch = _at_largest(LaunchInfo.from_fields(Fields(data["launch"], ""), self._sizes), data["largest"])
+        lowered = LoweredKernel(module.decode(), launch)
         major, minor = map(int, data["ptx_version"])
         entries = tuple(_entry(e) for e in data["entries"])
         return Selection(
@@ -156,14 +174,15 @@ def tool_stamp(name: str) -> str:
     return f"{status.st_size} {status.st_mtime_ns}"
 
 
-def _payload(selection: Selection, objects: dict[str, str]) -> dict[str, Any]:
+def _payload(selection: Selection, objects: dict[str, str], sizes: Sequence[str]) -> dict[str, Any]:
     kernel, report = selection.kernel, selection.ptxas
     return {
         "format": FORMAT,
         "graph": graph_to_data(selection.graph),
         "schedule": schedule_to_data(selection.ranked.scheduled.schedule),
         "objects": objects,
-        "launch": kernel.launch.to_dict(),
+        "launch": kernel.launch.to_dynamic_dict(sizes),
+        "largest": _largest(kernel.launch),
         "arch": kernel.result.target,
         "ptx_version": list(kernel.result.ptx_version),
         "entries": list(_entries(kernel.result.entries)),
@@ -172,6 +191,24 @@ def _payload(selection: Selection, objects: dict[str, str]) -> dict[str, Any]:
         "space": selection.space.to_dict(),
         "considered": [c.to_dict() for c in selection.considered],
     }
+
+
+def _largest(launch: LaunchInfo) -> list[Any]:
+    """Grids and shapes for the largest sizes, which launch descriptions with open sizes do not say."""
+    return [[list(k.grid), [[list(a.shape), list(a.strides)] for a in k.arguments]] for k in launch.kernels]
+
+
+def _at_largest(launch: LaunchInfo, largest: Any) -> LaunchInfo:
+    """The inverse of :func:`_largest`."""
+    kernels = []
+    for kernel, (grid, shapes) in zip(launch.kernels, largest, strict=True):
+        x, y, z = map(int, grid)
+        arguments = tuple(
+            replace(a, shape=tuple(map(int, shape)), strides=tuple(map(int, strides)))
+            for a, (shape, strides) in zip(kernel.arguments, shapes, strict=True)
+        )
+        kernels.append(replace(kernel, grid=(x, y, z), arguments=arguments))
+    return replace(launch, kernels=tuple(kernels))
 
 
 def _entries(entries: Sequence[PtxEntry]) -> Iterator[dict[str, Any]]:

@@ -14,14 +14,15 @@ from tempfile import TemporaryDirectory
 from time import perf_counter
 
 from prism_mlir.compiler.buckets import Bucket, SizeOptions, Sizes, buckets, exact_sizes
+from prism_mlir.compiler.choices import Choices
 from prism_mlir.compiler.dynamic_check import SizeCheck, check_variant
 from prism_mlir.compiler.dynamic_host import check_dynamic_host, dynamic_host_module
 from prism_mlir.compiler.dynamic_sizes import SizedFunction, sized_function
 from prism_mlir.compiler.families import discover_family
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.compiler.parts import BuiltPart, BuiltProgram, build_program, join_launches, model_us
+from prism_mlir.compiler.parts import BuiltPart, BuiltProgram, build_program, choose_on_record, join_launches, model_us
 from prism_mlir.compiler.pipeline import kernel_binaries
-from prism_mlir.compiler.select import check_outputs, select
+from prism_mlir.compiler.select import check_outputs
 from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.compiler.tasks import Context
 from prism_mlir.frontend.specialise import DynamicSource
@@ -196,14 +197,14 @@ class _Compiler:
         dynamic: DynamicProgram | None = None
         if not bucket.exact:
             dynamic = replace(function.program, twin=part_of(function.program.twin, first, last).program)
-        discovery = discover_family(
+        found = discover_family(
             part.program, options.limits, self.records, seed=options.seed, progress=self.progress, pool=self.pool
-        ).discovery
+        )
+        discovery = found.discovery
         if discovery.interrupted:
             raise KeyboardInterrupt
-        selection = select(
-            part.program, discovery.proved, options, progress=self.progress, dynamic=dynamic, pool=self.pool
-        )
+        choices = Choices(self.records, found.key, part.program, options, dynamic)
+        selection = choose_on_record(choices, discovery, None, self.progress, self.pool)
         return BuiltPart(part, discovery, selection)
 
     def _checks(self, function: SizedFunction, variants: Sequence[Variant]) -> Iterator[SizeCheck]:

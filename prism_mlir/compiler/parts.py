@@ -204,7 +204,7 @@ def _build(
         raise CodegenError(nothing_proved(part.program, discovery), place, way_out)
     try:
         choices = Choices(records, found.key, part.program, options)
-        selection = _choose(choices, discovery, prepare, progress, pool)
+        selection = choose_on_record(choices, discovery, prepare, progress, pool)
     except PrismError as error:
         if error.location is None:
             raise type(error)(error.message, place, error.hint) from None
@@ -212,10 +212,13 @@ def _build(
     return BuiltPart(part, discovery, selection)
 
 
-def _choose(
+def choose_on_record(
     choices: Choices, discovery: Discovery, prepare: Prepare | None, progress: Progress, pool: TaskPool
 ) -> Selection:
-    """The choice on record, or a new one, which is recorded. Where a GPU is to decide, it is asked each time."""
+    """The choice on record, or a new one, which is recorded. Where a GPU is to decide, it is asked each time.
+
+    Raises :class:`CodegenError` where nothing can be built.
+    """
     by_model = prepare is None and not (choices.options.profile and pool.on_cluster)
     known = choices.read(discovery.proved) if by_model else None
     if isinstance(known, Selection):
@@ -224,7 +227,13 @@ def _choose(
         raise known
     try:
         selection = select(
-            choices.program, discovery.proved, choices.options, prepare=prepare, progress=progress, pool=pool
+            choices.program,
+            discovery.proved,
+            choices.options,
+            prepare=prepare,
+            progress=progress,
+            dynamic=choices.dynamic,
+            pool=pool,
         )
     except CodegenError as error:
         choices.write_failure(error)

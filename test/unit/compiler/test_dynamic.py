@@ -31,6 +31,7 @@ from prism_mlir.graph.dispatch import Dispatch
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.errors import InputError, UnsupportedError
 from prism_mlir.search.limits import SearchLimits
+from prism_mlir.tune.records.store import Records
 
 F64 = NDArray[np.float64]
 Array = NDArray[Any]
@@ -349,3 +350,17 @@ def test_workspace_from_the_caller_is_refused() -> None:
     options = CompileOptions(samples=20, check=False, workspace=WorkspacePlace.ARGUMENT, host=HostSignature.MEMREF)
     with pytest.raises(UnsupportedError, match="use --workspace alloc"):
         compile_dynamic(dynamic_text(text_of("residual")), options, SizeOptions(2))
+
+
+def test_choices_for_sizes_that_come_at_launch_are_found_again(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A second compilation ranks and builds nothing, and comes out the same; static code of the largest size is no substitute."""
+    options = CompileOptions(samples=60, check=False, limits=SearchLimits(operators=9))
+    source, sizes = dynamic_text(text_of("residual"), "residual.mlir"), SizeOptions(LARGEST, ("7",))
+    with Records.open(tmp_path, pytest.fail) as records:
+        first = compile_dynamic(source, options, sizes, records=records)
+        monkeypatch.setattr("prism_mlir.compiler.parts.select", None)
+        second = compile_dynamic(source, options, sizes, records=records)
+    assert all(p.selection.recorded for v in second.variants for p in v.built.parts)
+    assert (first.dispatch, first.ptx, first.host) == (second.dispatch, second.ptx, second.host)
+    assert any(k.sizes for v in second.variants for k in v.launch.kernels)
+    assert any(not k.sizes for v in second.variants for k in v.launch.kernels)  # the exact size
