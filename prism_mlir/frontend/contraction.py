@@ -43,7 +43,8 @@ def contract(
     """Sum of the product of two views over all of the viewer's axes but ``kept``, which are in the result's order.
 
     An axis that only one operand has is summed there first. The operands are ordered so that rows come before columns
-    in the result. Without any axis left to contract this is a product of the two.
+    in the result, unless that would have computed operands transposed and the other order would not: arguments can be seen
+    either way. Without any axis left to contract this is a product of the two.
     """
     summed = {*left.axes, *right.axes} - set(kept)
     for_left, for_right = (
@@ -59,6 +60,8 @@ def contract(
     own = [[a for a in kept if a not in other.axes] for other in (right, left)]
     if own[0] and own[1] and kept.index(own[0][0]) > kept.index(own[1][0]):
         left, right = right, left
+    if _transposed(graph, right, left, common) < _transposed(graph, left, right, common):
+        left, right = right, left
     size: dict[int, int] = {}
     for view in (left, right):
         size |= dict(zip(view.axes, graph.nodes[view.node].sizes, strict=True))
@@ -67,6 +70,12 @@ def contract(
     sizes, reduced = tuple(size[a] for a in kept), tuple(size[a] for a in common)
     node = TensorNode(Kind.CONTRACT, operands, sizes, reduced=reduced)
     return View(graph.add(node, dtype, location), tuple(kept), dtype)
+
+
+def _transposed(graph: TensorGraph, left: View, right: View, contracted: Sequence[int]) -> int:
+    """How many operands are computed in another order than a product's, whose contracted axes are last on the left alone."""
+    wrong = [left.axes[-1] not in contracted, right.axes[-1] in contracted]
+    return sum(w and graph.nodes[v.node].kind is not Kind.INPUT for w, v in zip(wrong, (left, right), strict=True))
 
 
 def reduce(graph: TensorGraph, name: str, view: View, over: Sequence[int], dtype: DType, location: Location) -> View:

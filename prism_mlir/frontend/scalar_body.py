@@ -82,6 +82,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "math.rsqrt": lambda v: 1 / sympy.sqrt(v),
     "math.tanh": sympy.tanh,
     "math.erf": sympy.erf,
+    "math.erfc": lambda v: 1 - sympy.erf(v),
     "math.sin": sympy.sin,
     "math.cos": sympy.cos,
 }
@@ -148,6 +149,10 @@ class BodyEvaluator:
     def evaluate(self, op: Any, operands: list[Value]) -> Value:
         """The result of one scalar operation (an ``mlir.ir.Operation`` with one result)."""
         location = self.locate(op)
+        if op.name == "arith.select" and isinstance(
+            operands[0], Const
+        ):  # what is not chosen may be anything, such as NaN
+            return operands[1] if operands[0].value else operands[2]
         unknown = next((value for value in operands if isinstance(value, Unknown)), None)
         if unknown is not None:
             return unknown
@@ -278,6 +283,8 @@ class BodyEvaluator:
                 return self._rounded(apply(ScalarFn.of(UNARY[op.name](X)), tables[0]), dtype)
             if op.name in BINARY:
                 return self._rounded(apply(_NUMPY[BINARY[op.name]], *tables), dtype)
+            if op.name == "math.powf":
+                return self._rounded(apply(np.power, *tables), dtype)
         except NoTable as error:
             return Unknown(str(error), location)
         return Unknown(f"operation {op.name} on a constant tensor", location)

@@ -134,6 +134,17 @@ def scalar(value: Value) -> Value:
     return tensor.ExtractOp(value, [index(0)] * value.type.rank).result
 
 
+def known_integer(value: Value) -> int | None:
+    """The element of an integer tensor that is a constant of one element, or None."""
+    from mlir import ir
+
+    made = value.owner
+    if isinstance(made, ir.Block) or made.name != "arith.constant":
+        return None
+    dense = made.attributes["value"]
+    return int(dense[0]) if isinstance(dense, ir.DenseIntElementsAttr) and len(dense) == 1 else None
+
+
 def affine(loops: int, places: Sequence[int | None]) -> Any:
     """An indexing map: dim ``k`` of a tensor is loop ``places[k]``, or index 0 where that is None."""
     from mlir import ir

@@ -17,7 +17,6 @@ from prism_mlir.frontend.stablehlo.build import (
     generic,
     lists,
     number,
-    shape_of,
     shape_of_type,
     size,
     tensor_type,
@@ -79,25 +78,12 @@ def _contracted(op: Any, sides: tuple[Value, Value], places: list[list[int]], in
         return [arith.AddIOp(given[2], arith.MulIOp(a, b).result).result]
 
     operands = list(zip(sides, places, strict=True))
-    if _vector(op, sides, places):  # as a row of the result it leaves the matrix as it is stored
-        operands.reverse()
-        inputs.reverse()
     (made,) = generic(loops, operands, [(start, range(rank))], body, reduced)
     if total == result.element_type:
         return made
     out = empty(result, lambda d: size(made, d))
     place = range(rank)
     return generic(rank, [(made, place)], [(out, place)], lambda given: [converted(given[0], result.element_type)])[0]
-
-
-def _vector(op: Any, sides: tuple[Value, Value], places: list[list[int]]) -> bool:
-    """Whether the right side is a vector for each batch, and the left side is not."""
-    rank = op.results[0].type.rank
-    free = [
-        [n for d, n in enumerate(shape_of(v)) if places[k][d] < rank and places[k][d] not in places[1 - k]]
-        for k, v in enumerate(sides)
-    ]
-    return all(n == 1 for n in free[1]) and not all(n == 1 for n in free[0])
 
 
 def _types(op: Any) -> tuple[Any, list[Any]]:

@@ -16,6 +16,7 @@ from prism_mlir.frontend.stablehlo.build import (
     index,
     integer,
     integers,
+    known_integer,
     moved,
     scalar,
     shape_of,
@@ -117,6 +118,8 @@ def groups(source: Sequence[int | None], target: Sequence[int | None]) -> list[t
     if 0 in sides[0] or 0 in sides[1]:
         raise Refused("of a tensor without elements", "remove dims of size 0")
     if prod(sides[0]) != prod(sides[1]):
+        if None in source:
+            raise Refused("of a `?` that changes", "keep the dim apart from others")
         raise ValueError("its types have different numbers of elements")
     found: list[tuple[list[int], list[int]]] = []
     a = b = 0
@@ -146,6 +149,36 @@ def slice_(op: Any) -> list[Value]:
     if sizes != shape_of_type(kind):
         raise ValueError("its limits do not fit its type")
     return [tensor.ExtractSliceOp(kind, op.operands[0], [], [], [], low, sizes, step).result]
+
+
+def dynamic_slice(op: Any) -> list[Value]:
+    """A slice whose start is a number in the end. One that would reach over the edge is moved back, as StableHLO has it."""
+    from mlir.dialects import tensor
+
+    value, *starts = op.operands
+    sizes = integers(op, "slice_sizes")
+    low = _starts(value, starts, sizes)
+    return [tensor.ExtractSliceOp(op.results[0].type, value, [], [], [], low, sizes, [1] * len(sizes)).result]
+
+
+def dynamic_update_slice(op: Any) -> list[Value]:
+    """A tensor with another one written into it, from a start on that is a number."""
+    whole, value, *starts = op.operands
+    return [inserted(value, whole, _starts(whole, starts, shape_of(value)))]
+
+
+def _starts(value: Value, starts: Sequence[Value], sizes: Sequence[int | None]) -> list[int]:
+    shape = shape_of(value)
+    if len(starts) != len(shape) or len(sizes) != len(shape):
+        raise ValueError("its starts do not fit its operand")
+    if None in shape or None in sizes:
+        raise Refused("of a `?`", "give the dim a number")
+    numbers = [known_integer(v) for v in starts]
+    if None in numbers:
+        raise Refused("from a start that is not constant", "use stablehlo.slice")
+    return [
+        min(max(n or 0, 0), (whole or 0) - (part or 0)) for n, whole, part in zip(numbers, shape, sizes, strict=True)
+    ]
 
 
 def concatenate(op: Any) -> list[Value]:

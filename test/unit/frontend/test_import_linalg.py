@@ -63,6 +63,43 @@ CONTRACTIONS = [
 ]
 
 
+def test_a_product_is_turned_where_that_saves_a_transpose() -> None:
+    """JAX writes attention's last product as values times weights; as weights times values nothing moves."""
+    text = Text([2, 4, 6], [2, 5, 6], [2, 5, 3])
+    weights = text.softmax(text.contract(("%a0", "bmk"), ("%a1", "bnk"), "bmn", "bmnk"), "bmn", "n")
+    turned = text.contract(("%a2", "bnd"), (weights, "bmn"), "bdm", "bdmn")
+    program = agree(text.done(turned))
+    assert operators(program) == ["matmul", "unary[exp(x)]", "sum[2]", "div", "matmul"]
+
+
+def test_what_a_known_condition_does_not_choose_may_be_anything() -> None:
+    """jax.numpy.var is NaN where there is nothing to divide by."""
+    body = """%n = arith.constant 0x7FC00000 :t
+      %z = arith.constant 0.0 :t
+      %c = arith.constant 4.0 :t
+      %p = arith.cmpf ogt, %c, %z :t
+      %q = arith.divf %x0, %c :t
+      %r = arith.select %p, %q, %n :t"""
+    text = Text([3, 4])
+    assert operators(agree(text.done(text.map(body, ("%a0", "mk"))))) == ["unary[x/4]"]
+
+
+def test_powers_of_known_numbers() -> None:
+    """Frequencies of rotary embeddings: 0.5 ** (i / 2) for index i."""
+    body = """%i = linalg.index 1 : index
+      %j = arith.index_cast %i : index to i32
+      %f = arith.sitofp %j : i32 to f32
+      %h = arith.constant 0.5 :t
+      %e = arith.mulf %f, %h :t
+      %w = math.powf %h, %e :t
+      %r = arith.mulf %x0, %w :t"""
+    text = Text([3, 4])
+    program = agree(text.done(text.map(body, ("%a0", "mk"))))
+    (weights,) = [i.data for i in program.inputs if i.data is not None]
+    expected = np.array([0.5 ** (i / 2) for i in range(4)], np.float32)
+    assert np.array_equal(np.frombuffer(weights, np.float32), expected)
+
+
 @pytest.mark.parametrize(("left", "right", "out"), CONTRACTIONS, ids=lambda s: s or "scalar")
 def test_contractions_in_any_permutation(left: str, right: str, out: str) -> None:
     a, b = ([SIZES[c] for c in index] for index in (left, right))

@@ -35,6 +35,7 @@ UNARY = {
     "rsqrt": "%a = arith.mulf %x0, %x0 :t\n    %b = arith.addf %a, %one :t\n    %r = math.rsqrt %b :t",
     "tanh": "%r = math.tanh %x0 :t",
     "erf": "%r = math.erf %x0 :t",
+    "erfc": "%r = math.erfc %x0 :t",
     "sigmoid": "%a = arith.negf %x0 :t\n    %b = math.exp %a :t\n    %c = arith.addf %b, %one :t\n"
     "    %r = arith.divf %one, %c :t",
     "silu": "%a = arith.negf %x0 :t\n    %b = math.exp %a :t\n    %c = arith.addf %b, %one :t\n    %r = arith.divf %x0, %c :t",

@@ -52,6 +52,8 @@ FUNCTIONS: dict[str, tuple[Callable[..., Any], tuple[Array, ...]]] = {
     "rotary": (rotated, (X, Y)),
     "relu, clip, power": (lambda x, y: jnp.clip(jax.nn.relu(x), 0.1, 1.5) ** 3 / (1 + jnp.abs(y)), (X, Y)),
     "padded and strided": (lambda x: jnp.pad(x, ((1, 2), (0, 3)), constant_values=2.0)[::2, 1:], (X,)),
+    "variance": (lambda x: x / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5), (X,)),
+    "a slice from constants": (lambda x: jax.lax.dynamic_slice(x, (2, 3), (3, 7)), (X,)),
     "argmax": (lambda x: jnp.argmax(x, axis=-1).astype(F32), (X,)),
     "logsumexp": (lambda x: jax.nn.logsumexp(x, axis=0), (X,)),
 }
@@ -102,6 +104,27 @@ def test_versioned_stablehlo_is_read() -> None:
     text = module.operation.get_asm(print_generic_op_form=True)
     assert "vhlo.dot_general" in text
     assert import_file(text) == expected
+
+
+ATTENTION = ["matmul", "unary[0.125*x]", "unary[exp(x)]", "sum[3]", "div", "matmul"]
+
+
+@pytest.mark.parametrize("variant", ["plain", "causal", "mask", "bias"])
+def test_attention_of_jax_moves_nothing(variant: str) -> None:
+    """``dot_product_attention``, whose tensors are (batch, length, heads, size); 1 / sqrt(64) is 0.125."""
+    qkv = [jax.ShapeDtypeStruct((2, 32, 4, 64), jnp.bfloat16)] * 3
+    more = {"mask": ((2, 1, 32, 32), jnp.bool_), "bias": ((2, 4, 32, 32), jnp.bfloat16)}
+    extra = [jax.ShapeDtypeStruct(*more[variant])] if variant in more else []
+
+    def attend(q: Any, k: Any, v: Any, *rest: Any) -> Any:
+        return jax.nn.dot_product_attention(
+            q, k, v, is_causal=variant == "causal", **dict(zip([variant], rest, strict=False))
+        )
+
+    program = import_file(jax.jit(attend).lower(*qkv, *extra).as_text())
+    names = [str(node.op) for node in program.nodes]
+    assert [n for n in names if not n.startswith(("keep", "add"))] == ATTENTION
+    assert len(names) == len(ATTENTION) + (variant != "plain")
 
 
 def test_dynamic_shapes_fold_to_numbers() -> None:

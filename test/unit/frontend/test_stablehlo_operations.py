@@ -325,6 +325,37 @@ def test_slice() -> None:
     close(run("stablehlo.slice", (given,), kind(expected), attributes), expected)
 
 
+STARTS = [
+    ((1, 2), (1, 2)),
+    ((4, 8), (3, 5)),
+    ((-1, 0), (0, 0)),
+]  # as given, and moved back where they reach over an edge
+
+
+def started(name: str, args: Sequence[Array], at: tuple[int, int], result: str, attributes: str = "") -> Array:
+    """An operation whose last two operands are constants."""
+    kinds = [*map(kind, args), "tensor<i32>", "tensor<i32>"]
+    constants = "\n".join(
+        f'%s{k} = "stablehlo.constant"() <{{value = dense<{n}> : tensor<i32>}}> : () -> tensor<i32>'
+        for k, n in enumerate(at)
+    )
+    operands = ", ".join([*(f"%a{k}" for k in range(len(args))), "%s0", "%s1"])
+    line = f'%r = "{name}"({operands}) <{{{attributes}}}> : ({", ".join(kinds)}) -> {result}'
+    (found,) = compile_module(function(f"{constants}\n{line}", kinds[: len(args)], result))(*args)
+    return found
+
+
+@pytest.mark.parametrize(("given", "used"), STARTS)
+def test_slices_from_constants(given: tuple[int, int], used: tuple[int, int]) -> None:
+    whole, part = RNG.standard_normal((6, 9)), RNG.standard_normal((3, 4))
+    rows, columns = slice(used[0], used[0] + 3), slice(used[1], used[1] + 4)
+    got = started("stablehlo.dynamic_slice", [whole], given, "tensor<3x4xf64>", "slice_sizes = array<i64: 3, 4>")
+    close(got, whole[rows, columns])
+    expected = whole.copy()
+    expected[rows, columns] = part
+    close(started("stablehlo.dynamic_update_slice", [whole, part], given, "tensor<6x9xf64>"), expected)
+
+
 @pytest.mark.parametrize("dim", [0, 1])
 def test_concatenate(dim: int) -> None:
     shapes = [(2, 3), (2, 1), (2, 4)] if dim == 1 else [(1, 3), (2, 3)]
