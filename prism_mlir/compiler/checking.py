@@ -16,7 +16,7 @@ from prism_mlir.compiler.input_sets import ArgumentType, InputSet, input_set_nam
 from prism_mlir.compiler.task_pool import TaskPool
 from prism_mlir.compiler.tasks import Context
 from prism_mlir.graph.dtypes import DType
-from prism_mlir.graph.errors import ExecutionError
+from prism_mlir.graph.errors import InaccurateError
 from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.graph.program import Program
 from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
@@ -74,7 +74,7 @@ class CheckedSet:
 def check(checker: Checker, pool: TaskPool, progress: Callable[[str], None] = lambda _: None) -> tuple[Accuracy, ...]:
     """Accuracy on all input sets, in their order, whatever the pool.
 
-    Raises :class:`ExecutionError` where a check fails or a result is not accurate enough.
+    Raises :class:`ExecutionError` where a check fails, :class:`InaccurateError` where a result is not accurate enough.
     """
     context = Context(checker)
     progress("checking on random inputs")
@@ -86,7 +86,7 @@ def check(checker: Checker, pool: TaskPool, progress: Callable[[str], None] = la
         results += next(others).results
     wrong = [r for r in results if not r.ok]
     if wrong:
-        raise ExecutionError(f"emitted code is not accurate on {wrong[0].input_set} inputs: {wrong[0].reason}")
+        raise InaccurateError(f"emitted code is not accurate on {wrong[0].input_set} inputs: {wrong[0].reason}")
     return tuple(results)
 
 

@@ -13,7 +13,7 @@ from prism_mlir.compiler.accuracy import Accuracy
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.source_digest import CODE_AREAS, CODE_LIBRARIES, hash_of, source_digest
 from prism_mlir.frontend.upstream import UpstreamModule
-from prism_mlir.graph.errors import InputError
+from prism_mlir.graph.errors import InaccurateError, InputError
 from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.tune.records.store import Records
 
@@ -44,24 +44,31 @@ def check_key(
 def recorded_check(
     records: Records, key: str, run: Callable[[], tuple[Accuracy, ...]]
 ) -> tuple[tuple[Accuracy, ...], bool]:
-    """The result of a check, and whether it is on record; else it is run, and recorded if it passes.
+    """The result of a check, and whether it is on record; else it is run, and recorded if it passes, or is not accurate enough.
 
     Raises what ``run`` raises.
     """
     known = _read(records.choice(key))
     if known is not None:
         return known, True
-    found = run()
+    try:
+        found = run()
+    except InaccurateError as error:
+        records.add_choice(key, "", json.dumps({"inaccurate": error.message}), {"check": False})
+        raise
     records.add_choice(key, "", json.dumps([a.to_dict() for a in found]), {"check": True})
     return found, False
 
 
 def _read(payload: str | None) -> tuple[Accuracy, ...] | None:
-    """Results that all passed; ``None`` for anything else."""
+    """Results that all passed; ``None`` for what is none. Raises :class:`InaccurateError` where that is on record."""
     if payload is None:
         return None
     try:
-        found = tuple(Accuracy.from_dict(a) for a in json.loads(payload))
+        data = json.loads(payload)
+        if isinstance(data, dict) and isinstance(data.get("inaccurate"), str):
+            raise InaccurateError(data["inaccurate"])
+        found = tuple(Accuracy.from_dict(a) for a in data)
     except (InputError, TypeError, ValueError):
         return None
     return found if found and all(a.ok for a in found) else None

@@ -64,6 +64,7 @@ class Choices:
                 "names": [[i.name for i in program.inputs], [o.name for o in program.outputs]],
                 "target": options.target,
                 "options": [options.samples, options.builds, options.seed, options.allow_tf32],
+                "exclude": sorted(options.exclude),
                 "code": source_digest(CODE_AREAS, CODE_LIBRARIES),
                 "ptxas": tool_stamp("ptxas"),
             }

@@ -44,6 +44,7 @@ class CompileOptions:
     executor: where they are, see ``executors.open_executor``
     keep_partial: after Ctrl-C in the search, go on with what was proved so far
     alternatives: also try to cut a program that can be built whole, and to put parts together; otherwise the first way that works
+    exclude: fingerprints of proved graphs that are not to be built
     time_limit: seconds for everything; the best complete result by then counts (see ``anytime``)
     allow_tf32: products of f32 tensors may round their operands to tf32, for tensor cores; they are exact f32 otherwise
     host, workspace: of the function with the launches, see ``host_module``
@@ -61,6 +62,7 @@ class CompileOptions:
     executor: str = PROCESSES
     keep_partial: bool = False
     alternatives: bool = True
+    exclude: frozenset[str] = frozenset()
     time_limit: float | None = None
     allow_tf32: bool = False
     host: HostSignature = HostSignature.TENSOR

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -23,12 +23,25 @@ from prism_mlir.compiler.selection import Selection
 from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.frontend.import_linalg import import_module
 from prism_mlir.frontend.upstream import UpstreamModule, read_module, read_text
-from prism_mlir.graph.errors import Location
+from prism_mlir.graph.block import Load
+from prism_mlir.graph.errors import CodegenError, InaccurateError, Location
+from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.launch_info import LaunchInfo
+from prism_mlir.graph.ops import Kind, Op
 from prism_mlir.graph.program import Program
 from prism_mlir.tune.records.store import Records
 from prism_mlir.tune.roofline import roofline
 from prism_mlir.tune.targets import find_target
+
+MOST_LEFT_OUT = 6  # graphs, after which a program is taken for one that no code is accurate enough for
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A proved graph, by fingerprint, whose code was not accurate enough, and where."""
+
+    graph: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +53,7 @@ class Compilation:
     seconds: wall clock of each step, in order
     checked_before: whether the result of the check is on record: the same code was checked against the same source
     rounds:  what was tried in the time there was, where that was limited
+    left_out: graphs that were chosen first, and not accurate enough
     """
 
     source: str
@@ -52,6 +66,7 @@ class Compilation:
     seconds: tuple[tuple[str, float], ...]
     checked_before: bool = False
     rounds: tuple[Round, ...] = ()
+    left_out: tuple[LeftOut, ...] = ()
 
     @property
     def discovery(self) -> Discovery:
@@ -118,6 +133,7 @@ def compile_text(
         clock.steps,
         result.checked_before,
         rounds,
+        result.left_out,
     )
 
 
@@ -147,6 +163,7 @@ class _Result:
     built: _Built
     accuracy: tuple[Accuracy, ...]
     checked_before: bool
+    left_out: tuple[LeftOut, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +199,28 @@ class _Line:
         return _Built(built, launch, host, options)
 
     def check(self, built: _Built) -> _Result:
-        """Raises :class:`~prism_mlir.graph.errors.ExecutionError` where a check fails."""
+        """The program, checked; where it is not accurate enough, one of other graphs that is.
+
+        Raises :class:`~prism_mlir.graph.errors.ExecutionError` where a check fails, or nothing accurate enough is found.
+        """
+        left_out: list[LeftOut] = []
+        while True:
+            try:
+                return replace(self._check(built), left_out=tuple(left_out))
+            except InaccurateError as error:
+                parts = [p for p in built.program.parts if rounds_operands(p.selection.graph)]
+                if not parts or len(left_out) >= MOST_LEFT_OUT:
+                    raise
+                left_out += [LeftOut(p.selection.graph.fingerprint, error.message) for p in parts]
+                self.progress(f"choosing again: {error.message}")
+                alike = (g.fingerprint for p in parts for g in p.discovery.proved if same_steps(g, p.selection.graph))
+                exclude = built.options.exclude | frozenset(alike)
+                try:
+                    built = self.build(replace(built.options, exclude=exclude))
+                except CodegenError:
+                    raise error from None
+
+    def _check(self, built: _Built) -> _Result:
         options, launch, ptx = built.options, built.launch, built.program.ptx
         if not options.check:
             return _Result(built, (), False)
@@ -194,6 +232,22 @@ class _Line:
         accuracy, before = recorded_check(self.records, key, lambda: check(checker, self.pool, self.progress))
         self.clock.step("check")
         return _Result(built, accuracy, before)
+
+
+def rounds_operands(graph: KernelGraph) -> bool:
+    """Whether code for a graph may round what it computes, since a product reads it."""
+    return any(
+        isinstance(n.op, Op)
+        and n.op.kind is Kind.MATMUL
+        and any(not isinstance(node.block.nodes[v].op, Load) for v in n.operands)
+        for node in graph.custom
+        for n in node.block.nodes
+    )
+
+
+def same_steps(a: KernelGraph, b: KernelGraph) -> bool:
+    """Whether two graphs do the same, whatever their mappings: what one rounds, the other rounds too."""
+    return [n.block.nodes for n in a.custom] == [n.block.nodes for n in b.custom]
 
 
 def kernel_binaries(built: BuiltProgram) -> dict[str, KernelBinary]:

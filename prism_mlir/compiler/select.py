@@ -64,7 +64,10 @@ def select(
     buildable = [g for g in graphs if all(isinstance(n, CustomNode) for n in g.nodes)]
     if graphs and not buildable:
         raise CodegenError(f"all {len(graphs)} proved graphs use library operators, for which there is no code")
-    made, impossible = code_graphs(program, buildable, tf32=options.allow_tf32)
+    allowed = [g for g in buildable if g.fingerprint not in options.exclude]
+    if buildable and not allowed:
+        raise CodegenError(f"all {len(buildable)} proved graphs are excluded")
+    made, impossible = code_graphs(program, allowed, tf32=options.allow_tf32)
     if impossible and not made:
         raise CodegenError(f"none of {len(impossible)} proved graphs can be built: {impossible[0][1]}")
     choice = choose(list(made), target, program, samples=options.samples, seed=options.seed)

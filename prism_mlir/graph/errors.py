@@ -72,5 +72,9 @@ class ExecutionError(PrismError):
     """A program could not be run."""
 
 
+class InaccurateError(ExecutionError):
+    """Emitted code does what it should, but is less accurate than the source or than f32 arithmetic can be."""
+
+
 class MissingToolError(PrismError):
     """An optional external program or library is needed and was not found."""

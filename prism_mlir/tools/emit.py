@@ -83,6 +83,7 @@ def report(done: Compilation) -> dict[str, Any]:
         "accuracy": [a.to_dict() for a in done.accuracy],
         "checked before": done.checked_before,
         "rounds": [asdict(r) for r in done.rounds],
+        "left out": [asdict(g) for g in done.left_out],
         "target": done.options.target,
         "seed": done.options.seed,
         "limits": {k: getattr(limits, k) for k in limits.__dataclass_fields__},

@@ -33,6 +33,7 @@ def _lines(done: Compilation, output: Path, files: dict[str, str]) -> list[tuple
         ("emitted", f"{', '.join(files)} in {output} ({seconds['search, proof, choice and code']:.2f} s so far)")
     )
     lines += [("", _kernel_line(kernel, done)) for kernel in done.launch.kernels]
+    lines += [("left out", f"graph {g.graph}: {g.reason}") for g in done.left_out]
     lines += [("time" if k == 0 else "", _round_line(r)) for k, r in enumerate(done.rounds)]
     lines += [
         (

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from prism_mlir.compiler import families, parts, pipeline
+from prism_mlir.compiler.checking import Checker, check
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.pipeline import Compilation, compile_file
-from prism_mlir.graph.errors import PrismError
+from prism_mlir.graph.errors import InaccurateError, PrismError
 from prism_mlir.search.limits import SearchLimits
 from prism_mlir.tools.emit import render
 from prism_mlir.tune.records.store import Records
@@ -195,6 +196,54 @@ def test_a_failed_check_is_not_recorded(records: Records, tmp_path: Path, monkey
         compile_file(path, OPTIONS, records=records)
     monkeypatch.undo()
     assert not compile_file(path, OPTIONS, records=records).checked_before
+
+
+def inaccurate_once(graphs: list[str]) -> Callable[..., object]:
+    """A check that finds the first graph it sees not accurate enough."""
+
+    def run(checker: Checker, *_: object) -> object:
+        name = str(sorted(checker.ptx.items()))
+        if name not in graphs:
+            graphs.append(name)
+        if name == graphs[0]:
+            raise InaccurateError("one element is wrong")
+        return check(checker, *_)
+
+    return run
+
+
+def test_where_code_is_not_accurate_enough_another_graph_is_chosen(
+    records: Records, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And the next time that is known: neither the check that failed nor the one that passed is run again."""
+    path, seen = source(tmp_path), list[str]()
+    monkeypatch.setattr(pipeline, "rounds_operands", lambda graph: True)
+    monkeypatch.setattr(pipeline, "check", inaccurate_once(seen))
+    first = compile_file(path, OPTIONS, records=records)
+    assert len(seen) == 2
+    (left_out,) = first.left_out
+    assert left_out.reason == "one element is wrong"
+    assert left_out.graph != first.selection.graph.fingerprint
+    assert [a.ok for a in first.accuracy] == [True] * len(first.accuracy)
+    monkeypatch.setattr(pipeline, "check", refuse)
+    second = compile_file(path, OPTIONS, records=records)
+    assert second.checked_before and second.left_out == first.left_out
+    assert outcome(first) == outcome(second)
+
+
+def test_where_no_code_is_accurate_enough_the_first_reason_is_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def never(*_: object) -> None:
+        raise InaccurateError("one element is wrong")
+
+    path = source(tmp_path)
+    monkeypatch.setattr(pipeline, "check", never)
+    with pytest.raises(InaccurateError, match="one element is wrong"):  # nothing is rounded: another graph is no better
+        compile_file(path, OPTIONS)
+    monkeypatch.setattr(pipeline, "rounds_operands", lambda graph: True)
+    with pytest.raises(InaccurateError, match="one element is wrong"):
+        compile_file(path, OPTIONS)
 
 
 @pytest.mark.parametrize("table, column", [("families", "payload"), ("choices", "payload"), ("objects", "content")])
