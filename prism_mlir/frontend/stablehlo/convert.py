@@ -24,7 +24,7 @@ from prism_mlir.frontend.stablehlo.tensors import (
     transpose,
 )
 from prism_mlir.frontend.stablehlo.text import DIALECTS
-from prism_mlir.frontend.upstream import UpstreamModule, input_error
+from prism_mlir.frontend.upstream import UpstreamModule, functions, input_error
 from prism_mlir.graph.errors import InputError, UnsupportedError
 
 if TYPE_CHECKING:
@@ -47,6 +47,7 @@ def convert(upstream: UpstreamModule) -> None:
         _without_notes(op)
         if _dialect(op) in DIALECTS:
             _replace(op, upstream, dynamic)
+    _name_arguments(upstream)
     try:
         upstream.module.verify()
     except ir.MLIRError as error:
@@ -73,6 +74,22 @@ def _types(module: Any) -> str:
     """The types of all functions."""
     heads = (view.operation for view in module.regions[0].blocks[0])
     return " ".join(str(op.attributes["function_type"]) for op in heads if "function_type" in op.attributes)
+
+
+def _name_arguments(upstream: UpstreamModule) -> None:
+    """Arguments without a place get that of the argument that they are passed on as: JAX names those of a wrapped function."""
+    known = functions(upstream)
+    for function in known.values():
+        block = function.regions[0].blocks[0]
+        calls = [view.operation for view in block if view.operation.name == "func.call"]
+        for call in calls:
+            callee = known.get(str(call.attributes["callee"]).removeprefix("@"))
+            if callee is None:
+                continue
+            for given, inner in zip(call.operands, callee.regions[0].blocks[0].arguments, strict=False):
+                own = next((a for a in block.arguments if a == given), None)
+                if own is not None and str(own.location) == "loc(unknown)" and inner.location.is_a_name():
+                    own.set_location(inner.location)
 
 
 def _without_notes(op: Any) -> None:

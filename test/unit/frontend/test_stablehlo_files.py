@@ -118,6 +118,7 @@ def test_the_dynamic_file_has_one_size_and_its_values() -> None:
     source = dynamic_source(generic(DYNAMIC))
     function = sized_function(source)
     assert function.groups == (((0, 0),),)
+    assert function.names == ("x[0]",)  # what the model's source calls the argument
     assert [str(node.op) for node in function.program.twin.nodes] == ALONE["jax_swiglu_bf16"]
     compiled = compile_module(function.module([3]).text)
     exact, bits = bf16([a.shape for a in compiled.arguments])
