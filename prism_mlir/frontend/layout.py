@@ -10,7 +10,7 @@ of their own: each use sees them as it likes.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from prism_mlir.frontend.contraction import roles_of
 from prism_mlir.frontend.tensor_graph import Kind, TensorGraph, TensorNode, View
@@ -70,7 +70,10 @@ class Layout:
         self._apart: set[tuple[int, int]] = set()
         self._unite()
         self._tensors = self._tensors_of_components()
-        self.contracts = {k: self._contract_slots(k) for k in self.live if self._node(k).kind is Kind.CONTRACT}
+        self.contracts: dict[int, ContractSlots] = {}
+        for k in self.live:
+            if self._node(k).kind is Kind.CONTRACT:
+                self.contracts[k] = self._in_known_order(k, self._contract_slots(k))
         self._frames = self._choose_frames()
 
     def slots(self, index: int) -> Slots:
@@ -182,6 +185,22 @@ class Layout:
         one = len(roles.batch) > 1 and self._travels_as_one(index, roles.batch)
         batch: Slots = (roles.batch,) if one else tuple((axis,) for axis in roles.batch)
         return ContractSlots(batch, roles.rows, roles.columns, roles.contracted)
+
+    def _in_known_order(self, index: int, slots: ContractSlots) -> ContractSlots:
+        """Several axes that make up the rows or the columns, in the order in which an earlier product made the operand's."""
+        left, right = self._node(index).operands
+        return replace(slots, rows=self._as_made(left, slots.rows), columns=self._as_made(right, slots.columns))
+
+    def _as_made(self, view: View, axes: Slot) -> Slot:
+        if self._is_input(view) or len(axes) < 2:
+            return axes
+        named = {self._class(view.node, view.axes.index(axis)): axis for axis in axes}
+        for k, slots in self.contracts.items():
+            if self._component_of(k) == self._component_of(view.node):
+                for run in self._classes(k, slots.result):
+                    if set(run) == set(named):
+                        return tuple(named[c] for c in run)
+        return axes
 
     def _travels_as_one(self, index: int, axes: Slot) -> bool:
         """Whether a run of iteration axes can be one dim of both operands and of the result."""
