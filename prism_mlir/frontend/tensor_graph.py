@@ -137,8 +137,10 @@ class TensorGraph:
     def binary(
         self, name: str, left: View, right: View, dtype: DType, location: Location, value: float | None = None
     ) -> View:
-        """``name`` applied on the axes that the operands have together, in the viewer's order."""
-        axes = sorted({*left.axes, *right.axes})
+        """``name`` applied on the axes that the operands have together: in the order of an operand that has all, so that what
+        happens to it is the same however it is seen, else in the viewer's order."""
+        together = {*left.axes, *right.axes}
+        axes = list(next((v.axes for v in (left, right) if set(v.axes) == together), tuple(sorted(together))))
         size: dict[int, int] = {}
         for view in (left, right):
             size |= dict(zip(view.axes, self.nodes[view.node].sizes, strict=True))

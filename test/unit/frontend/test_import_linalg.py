@@ -72,6 +72,20 @@ def test_a_product_is_turned_where_that_saves_a_transpose() -> None:
     assert operators(program) == ["matmul", "unary[exp(x)]", "sum[2]", "div", "matmul"]
 
 
+def test_grouped_queries_seen_in_another_order() -> None:
+    """JAX moves the group to the front between the products, where the softmax is; no tensor needs to follow."""
+    text = Text([2, 4, 3, 6], [2, 5, 6], [2, 5, 7])  # batch, time, group, size; batch, keys, size; batch, keys, width
+    scores = text.contract(("%a0", "btgk"), ("%a1", "bsk"), "btgs", "btgsk")
+    top = text.reduce(scores, "btgs", "btg", "maximumf")
+    shifted = text.map("%r = arith.subf %x0, %x1 :t", (scores, "btgs"), (top, "btg"), letters="gbts")
+    e = text.map("%r = math.exp %x0 :t", (shifted, "gbts"))
+    total = text.reduce(e, "gbts", "gbt")
+    weights = text.map("%r = arith.divf %x0, %x1 :t", (e, "gbts"), (total, "gbt"))
+    program = agree(text.done(text.contract(("%a2", "bsd"), (weights, "gbts"), "btgd", "btgds")))
+    assert operators(program) == ["matmul", "unary[exp(x)]", "sum[2]", "div", "matmul"]
+    assert [node.shift for node in program.nodes] == [None, 2, None, None, None]
+
+
 def test_what_a_known_condition_does_not_choose_may_be_anything() -> None:
     """jax.numpy.var is NaN where there is nothing to divide by."""
     body = """%n = arith.constant 0x7FC00000 :t

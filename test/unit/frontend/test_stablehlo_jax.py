@@ -127,6 +127,16 @@ def test_attention_of_jax_moves_nothing(variant: str) -> None:
     assert len(names) == len(ATTENTION) + (variant != "plain")
 
 
+def test_grouped_attention_of_jax_is_attention_between_reshapes() -> None:
+    q, kv = ((2, 32, heads, 64) for heads in (8, 2))
+    args = [jax.ShapeDtypeStruct(s, jnp.bfloat16) for s in (q, kv, kv)]
+    program = import_file(jax.jit(jax.nn.dot_product_attention).lower(*args).as_text())
+    names = [str(node.op) for node in program.nodes]
+    assert names[0].startswith("reshape")
+    assert names[1:-1] == ATTENTION
+    assert names[-1].startswith("reshape")
+
+
 def test_dynamic_shapes_fold_to_numbers() -> None:
     """Softmax of a product with a batch that is known later."""
     from jax import export
