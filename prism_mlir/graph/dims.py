@@ -89,6 +89,7 @@ def dim_classes(program: Program) -> DimClasses:
             right = (value if j < 0 else node.operands[j], e)
             if shapes[left[0]][left[1]] != 1:
                 joined.union(left, right)
+    _join_factors(program, joined)
     number: dict[tuple[int, int], int] = {}
     sizes: list[int] = []
     of: list[tuple[DimClass, ...]] = []
@@ -105,6 +106,26 @@ def dim_classes(program: Program) -> DimClasses:
             row.append(number[root])
         of.append(tuple(row))
     return DimClasses(tuple(of), tuple(sizes), _factors(program, of, len(sizes)))
+
+
+def _join_factors(program: Program, joined: nx.utils.UnionFind) -> None:
+    """Dims that are merged and split again are the same before and after, where they have the same sizes."""
+    groups: list[tuple[tuple[int, int], list[tuple[int, int]]]] = []
+    for k, node in enumerate(program.nodes):
+        if node.op.kind is Kind.RESHAPE:
+            source, target = node.operands[0], len(program.inputs) + k
+            for a, b in reshape_groups(program.shapes[source], program.shapes[target]):
+                if len(a) > len(b) == 1:
+                    groups.append(((target, b[0]), [(source, d) for d in a]))
+                elif len(b) > len(a) == 1:
+                    groups.append(((source, a[0]), [(target, d) for d in b]))
+    for _ in groups:  # what is joined may make merged dims the same
+        first: dict[tuple[int, int], list[tuple[int, int]]] = {}
+        for merged, parts in groups:
+            known = first.setdefault(joined[merged], parts)
+            if [program.shapes[v][d] for v, d in known] == [program.shapes[v][d] for v, d in parts]:
+                for x, y in zip(known, parts, strict=True):
+                    joined.union(x, y)
 
 
 def _factors(program: Program, of: Sequence[Sequence[DimClass]], count: int) -> tuple[tuple[int, ...], ...]:

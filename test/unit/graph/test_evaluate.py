@@ -11,6 +11,7 @@ from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.evaluate import BlocksDisagree, comb, evaluate_graph, part
 from prism_mlir.graph.examples import (
     attention,
+    build_program,
     qk_attention,
     rms_norm,
     rms_norm_mlp,
@@ -21,6 +22,7 @@ from prism_mlir.graph.examples import (
 from prism_mlir.graph.fields import PrimeField, Reals
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
 from prism_mlir.graph.mapping import Mapping, tile_partitions
+from prism_mlir.graph.ops import reshape, unary
 from prism_mlir.graph.program import Program
 
 FIELD = PrimeField()
@@ -103,3 +105,11 @@ def test_shrunk_program_has_distinct_sizes() -> None:
     program = shrink(rms_norm(), {0: 2, 1: 3, 2: 5})
     assert [i.shape for i in program.inputs] == [(2, 3), (3, 5)]
     assert program.shapes[-1] == (2, 5)
+
+
+def test_dims_that_are_merged_and_split_again_are_the_same() -> None:
+    """Four classes: two dims, what they make together, and the rest."""
+    nodes = [(reshape(12, 6), (0,)), (unary("exp(x)"), (1,)), (reshape(3, 4, 6), (2,))]
+    program = build_program("split", {"X": (3, 4, 6)}, nodes)
+    assert len(dim_classes(program).sizes) == 4
+    assert shrink(program, {0: 2, 1: 5, 2: 7}).shapes == ((2, 5, 7), (10, 7), (10, 7), (2, 5, 7))
