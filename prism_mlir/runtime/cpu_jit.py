@@ -27,6 +27,7 @@ from prism_mlir.frontend.upstream import (
     symbol_name,
 )
 from prism_mlir.graph.errors import ExecutionError, InputError, Location, UnsupportedError
+from prism_mlir.runtime import narrow
 from prism_mlir.runtime.loop_order import contiguous_innermost
 
 if TYPE_CHECKING:
@@ -322,7 +323,9 @@ def _engine(upstream: UpstreamModule, where: Location) -> Any:
 
     module = ir.Module.parse(upstream.module.get_asm(), upstream.module.context)
     try:
-        return ExecutionEngine(module, opt_level=2, shared_libs=_support_libraries())
+        engine = ExecutionEngine(module, opt_level=2, shared_libs=_support_libraries())
+        narrow.register(engine)
+        return engine
     except RuntimeError as error:
         raise ExecutionError(f"the JIT failed: {error}", where) from None
 
