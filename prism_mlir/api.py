@@ -27,7 +27,6 @@ from prism_mlir.frontend.upstream import read_text
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.errors import InputError, MissingToolError
 from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
-from prism_mlir.graph.program import Program
 from prism_mlir.search.limits import SearchLimits
 from prism_mlir.tune.records.store import Records
 
@@ -86,6 +85,11 @@ class Result:
 
         return render(self.compilation)
 
+    def __repr__(self) -> str:
+        """One line: a result holds all that happened."""
+        kernels = ", ".join(f"{k.entry} {k.grid}x{k.block}" for k in self.kernels)
+        return f"<prism_mlir.Result of {self.compilation.program.name}: {kernels}>"
+
     def __call__(self, *arguments: ArrayLike) -> Array | tuple[Array, ...]:
         """As :meth:`run` on whatever device there is; one result alone is no tuple."""
         results = self.run(*arguments)
@@ -102,7 +106,7 @@ class Result:
         """
         if device not in list(Device):
             raise InputError(f"unknown device '{device}'", None, f"known are {', '.join(Device)}")
-        stored = _stored(self.compilation.program, self.launch, arguments)
+        stored = _stored(self.compilation, arguments)
         found = self._on_gpu(stored, Device(device)) if device != Device.MACHINE else None
         results = self._on_machine(stored) if found is None else found
         outputs = self.compilation.program.results
@@ -130,7 +134,7 @@ def optimize(
     module: Any,
     *,
     target: str = "sm_80",
-    records: Records | None = None,
+    records: Records | Path | str | None = None,
     progress: Show = lambda _: None,
     **options: Any,
 ) -> Result:
@@ -138,7 +142,8 @@ def optimize(
 
     module:  a path (``Path``, or a ``str`` without line breaks and braces), MLIR text, an xDSL ``ModuleOp`` or an upstream
              ``mlir.ir.Module``
-    records: what earlier calls proved, chose and checked (``Records.open()``: that of the command line); none by default
+    records: what earlier calls proved, chose and checked (``Records.open()``: that of the command line), or a folder for it; none
+             by default
     options: fields of :class:`~prism_mlir.compiler.options.CompileOptions` (``function``, ``samples``, ``seed``, ``check``,
              ``jobs``, ``time_limit``, ``allow_tf32``, ...) and of :class:`~prism_mlir.search.limits.SearchLimits` (``operators``,
              ``kernels``, ``states``, ...)
@@ -147,17 +152,60 @@ def optimize(
     anything that is not proved, cannot be built, or fails its check; ``TypeError`` for an unknown option.
     """
     text, filename = _text_of(module)
-    return Result(compile_text(text, filename, _options(target, options), progress=progress, records=records))
+    chosen = _options(target, options)
+    if isinstance(records, Path | str):
+        with Records.open(records) as opened:
+            return Result(compile_text(text, filename, chosen, progress=progress, records=opened))
+    return Result(compile_text(text, filename, chosen, progress=progress, records=records))
 
 
 def _options(target: str, given: Mapping[str, Any]) -> CompileOptions:
     limits = {f.name for f in fields(SearchLimits)}
-    own = {f.name for f in fields(CompileOptions)} - {"target", "profile"}
+    own = {f.name for f in fields(CompileOptions)} - {"target", "profile", "limits", "exclude"}
     unknown = sorted(set(given) - limits - own)
     if unknown:
         raise TypeError(f"optimize() has no option '{unknown[0]}'; there are {', '.join(sorted(limits | own))}")
+    from prism_mlir.tools.search_options import search_limits
+
+    given = {k: _checked(k, v) for k, v in given.items()}
     options = CompileOptions(target=target, **{k: v for k, v in given.items() if k in own})
-    return replace(options, limits=replace(options.limits, **{k: v for k, v in given.items() if k in limits}))
+    named = {k: v for k, v in given.items() if k in limits}
+    return replace(options, limits=search_limits(None, **named)) if named else options
+
+
+_LEAST = {"samples": 1, "builds": 1, "seed": 0, "jobs": 1}
+
+
+def _checked(name: str, value: Any) -> Any:
+    """An option's value, if it is one. Raises :class:`InputError`."""
+    default = {f.name: f.default for f in (*fields(CompileOptions), *fields(SearchLimits))}[name]
+    if name == "time_limit" and isinstance(value, str):
+        return _duration(value)
+    if isinstance(default, StrEnum):
+        if value not in list(type(default)):
+            raise InputError(f"{name} is {value!r}", None, f"known are {', '.join(type(default))}")
+        return type(default)(value)
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if isinstance(default, bool) and not isinstance(value, bool):
+        raise InputError(f"{name} is {value!r}, it must be True or False")
+    if isinstance(default, int) and not isinstance(default, bool) and not (number and value == int(value)):
+        raise InputError(f"{name} is {value!r}, it must be a whole number")
+    if name in _LEAST and value < _LEAST[name]:
+        raise InputError(f"{name} is {value}, it must be at least {_LEAST[name]}")
+    if name in ("time_limit", "seconds") and value is not None and not (number and 0 <= value < float("inf")):
+        raise InputError(f"{name} is {value!r}, it must be a time in seconds")
+    return value
+
+
+def _duration(text: str) -> float:
+    from typer import BadParameter
+
+    from prism_mlir.tools.search_options import duration
+
+    try:
+        return duration(text)
+    except BadParameter as error:
+        raise InputError(f"time_limit: {error.message}") from None
 
 
 def _text_of(module: Any) -> tuple[str, str]:
@@ -190,12 +238,11 @@ def _xdsl_text(module: Any) -> str:
     return stream.getvalue()
 
 
-def _stored(program: Program, launch: LaunchInfo, arguments: Sequence[ArrayLike]) -> list[Array]:
+def _stored(compilation: Compilation, arguments: Sequence[ArrayLike]) -> list[Array]:
     """Arguments as kernels hold them."""
-    wanted = {i.arg: i for i in program.inputs if i.arg is not None}
-    count = 1 + max(wanted, default=-1)
-    if len(arguments) < count:
-        raise InputError(f"{len(arguments)} arguments, the function reads {count}")
+    wanted = {i.arg: i for i in compilation.program.inputs if i.arg is not None}
+    if len(arguments) != compilation.arguments:
+        raise InputError(f"{len(arguments)} arguments, the function takes {compilation.arguments}")
     found: list[Array] = []
     for k, given in enumerate(arguments):
         array = np.asarray(given)

@@ -11,7 +11,9 @@ import os
 import pickle
 import select
 import signal
+import sys
 import tempfile
+import threading
 import time
 import warnings
 from collections.abc import Callable
@@ -39,10 +41,7 @@ def run_isolated(function: Callable[[], T], timeout: float = 120.0) -> T:
         return function()
     with tempfile.TemporaryFile() as stderr:
         reader, writer = os.pipe()
-        with warnings.catch_warnings():
-            # The child runs one C++ pipeline and leaves through os._exit: threads of the parent are not missed.
-            warnings.simplefilter("ignore", DeprecationWarning)
-            pid = os.fork()
+        pid = _fork()
         if pid == 0:
             os.close(reader)
             _child(function, writer, stderr.fileno())
@@ -67,6 +66,21 @@ def run_isolated(function: Callable[[], T], timeout: float = 120.0) -> T:
         raise value
     result: T = value
     return result
+
+
+def _fork() -> int:
+    """``os.fork``, without complaints about what belongs to other threads, which the child drops and never uses."""
+    with _FORKING, warnings.catch_warnings():
+        # The child runs one C++ pipeline and leaves through os._exit: threads of the parent are not missed.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
+        try:
+            return os.fork()
+        finally:
+            sys.unraisablehook = hook
+
+
+_FORKING = threading.Lock()
 
 
 def _read_all(descriptor: int, deadline: float) -> bytes | None:

@@ -80,7 +80,7 @@ class Rounds(Generic[C, R]):
         effort = Effort(0.0, 0.0, 0.0)
         if not known:
             try:
-                candidate, result, effort = self._round(_quick(options, seconds), None, start + seconds)
+                candidate, result, effort = self._round(_quick(options), None, start + seconds)
                 assert result is not None
                 best = (candidate.model_us, result)
                 self.told(candidate.model_us)
@@ -126,10 +126,10 @@ class Rounds(Generic[C, R]):
         return candidate, result, Effort(search, built - started - search, self.clock() - built)
 
 
-def _quick(options: CompileOptions, seconds: float) -> CompileOptions:
-    limits = options.limits
-    quick = replace(limits, states=min(limits.states, QUICK_STATES), kernels=1, seconds=_least(limits.seconds, seconds))
-    return replace(options, limits=quick, samples=min(options.samples, QUICK_SAMPLES), alternatives=False)
+def _quick(options: CompileOptions) -> CompileOptions:
+    """Options of the first round, which ends soon, whatever time there is."""
+    limits = replace(options.limits, states=min(options.limits.states, QUICK_STATES), kernels=1)
+    return replace(options, limits=limits, samples=min(options.samples, QUICK_SAMPLES), alternatives=False)
 
 
 def _after_search(effort: Effort, options: CompileOptions) -> float:

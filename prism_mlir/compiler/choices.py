@@ -43,6 +43,7 @@ class Choices:
 
     family: key of the family's record, under which choices are listed
     dynamic: what of the program has a size that is known at launch; the program is at the largest sizes then
+    graphs: what a search found that did not come to its end, so that the family's key does not say it
     """
 
     records: Records
@@ -50,6 +51,7 @@ class Choices:
     program: Program
     options: CompileOptions
     dynamic: DynamicProgram | None = None
+    graphs: tuple[KernelGraph, ...] = ()
 
     @property
     def key(self) -> str:
@@ -65,6 +67,7 @@ class Choices:
                 "target": options.target,
                 "options": [options.samples, options.builds, options.seed, options.allow_tf32],
                 "exclude": sorted(options.exclude),
+                "graphs": [g.fingerprint for g in self.graphs],
                 "code": source_digest(CODE_AREAS, CODE_LIBRARIES),
                 "ptxas": tool_stamp("ptxas"),
             }

@@ -48,12 +48,17 @@ class Discovery:
     @property
     def interrupted(self) -> bool:
         """Whether Ctrl-C ended it; what is here was found before."""
-        return INTERRUPTED in self.funnel.stopped_by
+        return any(INTERRUPTED in reason for reason in self.funnel.stopped_by)
 
     @property
     def out_of_time(self) -> bool:
-        """Whether the clock ended it; a search with more time may find more."""
-        return any(reason.startswith(OUT_OF_TIME) for reason in self.funnel.stopped_by)
+        """Whether the clock ended it, or a part of it; a search with more time may find more."""
+        return any(OUT_OF_TIME in reason for reason in self.funnel.stopped_by)
+
+    @property
+    def if_cut_short(self) -> tuple[KernelGraph, ...]:
+        """The proved graphs, if another search under the same limits may find others; none if it cannot."""
+        return self.proved if self.interrupted or self.out_of_time else ()
 
     def verdict_of(self, graph: KernelGraph) -> Verdict:
         return self.verdicts[self.candidates.index(graph)]

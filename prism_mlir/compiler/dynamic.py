@@ -203,7 +203,7 @@ class _Compiler:
         discovery = found.discovery
         if discovery.interrupted:
             raise KeyboardInterrupt
-        choices = Choices(self.records, found.key, part.program, options, dynamic)
+        choices = Choices(self.records, found.key, part.program, options, dynamic, discovery.if_cut_short)
         selection = choose_on_record(choices, discovery, None, self.progress, self.pool)
         return BuiltPart(part, discovery, selection)
 

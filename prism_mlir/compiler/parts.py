@@ -203,7 +203,7 @@ def _build(
         way_out = "raise that limit" if discovery.funnel.stopped_by else "raise the limits (--limit operators=N)"
         raise CodegenError(nothing_proved(part.program, discovery), place, way_out)
     try:
-        choices = Choices(records, found.key, part.program, options)
+        choices = Choices(records, found.key, part.program, options, graphs=discovery.if_cut_short)
         selection = choose_on_record(choices, discovery, prepare, progress, pool)
     except PrismError as error:
         if error.location is None:

@@ -22,7 +22,7 @@ from prism_mlir.compiler.select import Prepare
 from prism_mlir.compiler.selection import Selection
 from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.frontend.import_linalg import import_module
-from prism_mlir.frontend.upstream import UpstreamModule, read_module, read_text
+from prism_mlir.frontend.upstream import UpstreamModule, choose_function, read_module, read_text
 from prism_mlir.graph.block import Load
 from prism_mlir.graph.errors import CodegenError, InaccurateError, Location
 from prism_mlir.graph.kernel import KernelGraph
@@ -54,6 +54,7 @@ class Compilation:
     checked_before: whether the result of the check is on record: the same code was checked against the same source
     rounds:  what was tried in the time there was, where that was limited
     left_out: graphs that were chosen first, and not accurate enough
+    arguments: how many the function takes
     """
 
     source: str
@@ -67,6 +68,7 @@ class Compilation:
     checked_before: bool = False
     rounds: tuple[Round, ...] = ()
     left_out: tuple[LeftOut, ...] = ()
+    arguments: int = 0
 
     @property
     def discovery(self) -> Discovery:
@@ -134,6 +136,7 @@ def compile_text(
         result.checked_before,
         rounds,
         result.left_out,
+        len(choose_function(upstream, options.function)[0].regions[0].blocks[0].arguments),
     )
 
 

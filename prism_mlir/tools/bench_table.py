@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from rich.console import Console
+from rich.markup import escape
 
 from prism_mlir.graph.errors import InputError, Location
 from prism_mlir.runtime.bundle.command import FORMAT
@@ -119,8 +120,8 @@ def _print_lines(console: Console, lines: Sequence[Line]) -> None:
     for line in lines:
         ours = line.cells.get(OURS)
         table.add_row(
-            line.workload,
-            line.size,
+            escape(line.workload),
+            escape(line.size),
             *(_cell(line, peer) for peer in peers),
             "-" if ours is None else f"{ours.iqr_us:.2f}",
             _ratio(line.relative(OURS)),

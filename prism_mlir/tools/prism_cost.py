@@ -52,7 +52,7 @@ def cost_command(
 
     The program is searched as a whole, as compile does with programs that need no cutting.
 
-    Example: prism cost examples/rms_norm.mlir --graph 1 --schedule x=2,y=32,i=2,warps=2,stages=2 --counters
+    Example: prism cost examples/rms_norm.mlir --graph 8 --schedule x=2,y=32,i=2,warps=2,stages=2 --counters
     """
     from prism_mlir.compiler.costing import compare as compared
     from prism_mlir.compiler.costing import proved_graphs, report

@@ -32,7 +32,7 @@ def doctor_command(
         for finding in examine():
             progress(f"tried {finding.part}")
             findings.append(finding)
-    broken = [f for f in findings if f.state is State.BROKEN]
+    broken = [f for f in findings if f.state is State.BROKEN and f.group != "optional"]
     if as_json:
         print(json.dumps([f.to_dict() for f in findings], indent=2))
     else:

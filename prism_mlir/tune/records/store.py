@@ -94,17 +94,17 @@ class Records:
         self._owner = _owner(path)
 
     @staticmethod
-    def open(folder: Path | None = None, warn: Warn = print_warning, *, patience: float = PATIENCE) -> Records:
+    def open(folder: Path | str | None = None, warn: Warn = print_warning, *, patience: float = PATIENCE) -> Records:
         """Open the records of a folder, :func:`default_folder` if not given; both are created if needed.
 
         Never raises because of the database: ``warn`` is told the reason once, and what is returned remembers nothing.
         ``patience``: seconds to wait for a lock of another process.
         """
         try:
-            folder = default_folder() if folder is None else folder
-            if folder is None:
+            chosen = default_folder() if folder is None else Path(folder)
+            if chosen is None:
                 return Records.none()
-            path = default_path(folder)
+            path = default_path(chosen)
             return Records(open_database(path, Access.CREATE, patience), path, warn, patience)
         except RecordsError as error:
             warn(f"{error.message}; going on without, {error.hint}")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 import threading
@@ -101,9 +102,10 @@ def in_bf16(array: Any) -> Any:
 @pytest.mark.parametrize(
     "given, what",
     [
-        (lambda a, b: (a,), "1 arguments, the function reads 2"),
+        (lambda a, b: (a,), "1 arguments, the function takes 2"),
         (lambda a, b: (a, b.T), r"argument 1 is of shape \[24, 32\], the function's is \[32, 24\]"),
         (lambda a, b: (a.astype(complex), b), "argument 0 is of type complex128, the function's is f16"),
+        (lambda a, b: (a, b, a), "3 arguments, the function takes 2"),
         (lambda a, b: ("text", b), r"argument 0 is of shape \[\]"),
     ],
 )
@@ -138,6 +140,34 @@ def test_errors_name_the_place_and_unknown_options_are_type_errors() -> None:
         prism_mlir.optimize(F16, sample=3)
 
 
+@pytest.mark.parametrize(
+    "options, what",
+    [
+        ({"samples": "many"}, "samples is 'many', it must be a whole number"),
+        ({"samples": 2.5}, "samples is 2.5, it must be a whole number"),
+        ({"samples": 0}, "samples is 0, it must be at least 1"),
+        ({"seed": -1}, "seed is -1, it must be at least 0"),
+        ({"check": "no"}, "check is 'no', it must be True or False"),
+        ({"host": "bla"}, "host is 'bla', known are tensor, memref"),
+        ({"time_limit": -1}, "time_limit is -1, it must be a time in seconds"),
+        ({"time_limit": float("nan")}, "it must be a time in seconds"),
+        ({"time_limit": "soon"}, "time_limit: 'soon' is no time"),
+        ({"kernels": 9}, "limit kernels=9 is out of range"),
+        ({"operators": -1}, "limit operators=-1 is out of range"),
+        ({"operators": "x"}, "operators is 'x', it must be a whole number"),
+    ],
+)
+def test_options_are_checked(options: dict[str, Any], what: str) -> None:
+    with pytest.raises(InputError, match=re.escape(what)):
+        prism_mlir.optimize(F16, **options)
+
+
+def test_a_time_limit_may_be_text_and_records_a_folder(tmp_path: Path) -> None:
+    first, second = (prism_mlir.optimize(F16, records=str(tmp_path), time_limit="1min", **QUICK) for _ in range(2))
+    assert second.compilation.checked_before and first.ptx == second.ptx
+    assert len(repr(first)) < 200
+
+
 @pytest.fixture
 def records(tmp_path: Path) -> Iterator[Records]:
     with Records.open(tmp_path, pytest.fail) as opened:
@@ -168,6 +198,19 @@ def test_threads_do_not_disturb_each_other(result: prism_mlir.Result) -> None:
     assert found[0][0] == found[2][0] == result.ptx
     assert found[1][0] == found[3][0] != result.ptx
     np.testing.assert_array_equal(found[2][1], result(*arrays(2)))
+
+
+def test_threads_print_nothing(tmp_path: Path) -> None:
+    """Code is generated in forked processes, which must not complain about what other threads hold."""
+    (tmp_path / "in.mlir").write_text(F16)
+    script = (
+        "import sys, threading, prism_mlir\n"
+        "work = lambda: [prism_mlir.optimize(sys.argv[1], samples=50, check=False) for _ in range(2)]\n"
+        "threads = [threading.Thread(target=work) for _ in range(3)]\n"
+        "[t.start() for t in threads]; [t.join() for t in threads]\n"
+    )
+    command = [sys.executable, "-c", script, str(tmp_path / "in.mlir")]
+    assert subprocess.run(command, capture_output=True, text=True, check=True).stderr == ""
 
 
 def test_importing_the_package_loads_nothing() -> None:

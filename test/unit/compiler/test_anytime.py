@@ -40,8 +40,8 @@ class Work:
         self.seen.append(options)
         quick = options.samples == QUICK_SAMPLES
         limit = options.limits.seconds
-        assert limit is not None
-        search = min(limit, self.quick_search if quick else self.full_search)
+        search = self.quick_search if quick else self.full_search
+        search = search if limit is None else min(limit, search)
         self.now += search + self.build_seconds
         us = self.quick_us if quick else self.full_us
         if us is None:

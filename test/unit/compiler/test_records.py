@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from prism_mlir.compiler import families, parts, pipeline
 from prism_mlir.compiler.checking import Checker, check
+from prism_mlir.compiler.discover import Discovery
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.pipeline import Compilation, compile_file
 from prism_mlir.graph.errors import InaccurateError, PrismError
-from prism_mlir.search.limits import SearchLimits
+from prism_mlir.graph.program import Program
+from prism_mlir.search.limits import OUT_OF_TIME, Funnel, SearchLimits
 from prism_mlir.tools.emit import render
 from prism_mlir.tune.records.store import Records
 
@@ -153,6 +157,39 @@ def test_a_time_limit_does_not_hide_what_is_on_record(records: Records, tmp_path
     compile_file(path, OPTIONS, records=records)
     limited = CompileOptions(samples=200, limits=SearchLimits(seconds=0.0))
     assert compile_file(path, limited, records=records).discovery.recorded
+
+
+def test_a_choice_among_the_graphs_of_a_search_that_was_cut_short_is_none_for_a_whole_one(
+    records: Records, tmp_path: Path
+) -> None:
+    path, cut = source(tmp_path), families.discover
+
+    def cut_short(program: Program, limits: SearchLimits, **options: Any) -> Discovery:
+        whole = cut(program, limits, **options)
+        whole.funnel.stop(f"first kernels: {OUT_OF_TIME} of 1 s")  # as a part of a search says it
+        return replace(whole, candidates=whole.candidates[:3], verdicts=whole.verdicts[:3])
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(families, "discover", cut_short)
+        first = compile_file(path, OPTIONS, records=records)
+        again = compile_file(path, OPTIONS, records=records)
+    assert first.selection.space.graphs <= 3
+    assert (again.discovery.recorded, again.selection.recorded) == (False, True)  # the same three graphs
+    whole = compile_file(path, OPTIONS, records=records)
+    assert (whole.discovery.recorded, whole.selection.recorded) == (False, False)
+    assert whole.selection.space.graphs > 3
+
+
+def test_a_search_that_was_cut_short_anywhere_is_told_from_a_whole_one() -> None:
+    for reason, interrupted, late in [
+        ("time limit of 2 s", False, True),
+        ("first kernels: time limit of 2 s", False, True),
+        ("interrupted", True, False),
+        ("first kernels: interrupted", True, False),
+        ("states limit of 2000", False, False),
+    ]:
+        found = Discovery((), (), Funnel(stopped_by=[reason]), 0.0, 0.0)
+        assert (found.interrupted, found.out_of_time) == (interrupted, late)
 
 
 def test_candidates_and_their_modelled_times_are_kept(records: Records, tmp_path: Path) -> None:
