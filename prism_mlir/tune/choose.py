@@ -58,12 +58,19 @@ def choose(
 ) -> Choice:
     """The ranking of up to ``samples`` plain schedules of all graphs, and of other orientations of the best that take less time.
 
+    Where some graphs have fewer kernels than others, as many schedules of those alone are ranked as well: a search that is
+    allowed more kernels finds many more graphs, and must not hide what it would have found with one.
     Resident blocks are never asked for: code that is not limited has, to the model, the registers that it needs.
     Raises :class:`CodegenError` where no schedule fits the target, with the rules that stood in the way.
     """
     if not graphs:
         raise CodegenError("no proved graph to choose from", None, "raise the search limits")
     found = sample(graphs, target, samples, seed, program, plain=True)
+    fewest = min(len(g.nodes) for g in graphs)
+    small = [g for g in graphs if len(g.nodes) == fewest]
+    if len(small) < len(graphs) and not found.exhaustive:
+        more = sample(small, target, samples, seed, program, plain=True)
+        found = replace(found, points=tuple(dict.fromkeys((*more.points, *found.points))))
     if not found.points:
         why = ", ".join(f"{rule} ({count})" for rule, count in found.rejected)
         raise CodegenError(f"none of {found.examined} schedules of {len(graphs)} graphs fits {target.name}: {why}")

@@ -7,7 +7,12 @@ from dataclasses import replace
 import pytest
 from tune_graphs import gemm, pointwise
 
+from prism_mlir.graph.block import BlockGraph, BlockNode, Load, TensorType
+from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import CodegenError
+from prism_mlir.graph.kernel import CustomNode, KernelGraph
+from prism_mlir.graph.mapping import Mapping
+from prism_mlir.graph.ops import unary
 from prism_mlir.graph.schedule import Orientation, ScheduledGraph
 from prism_mlir.tune.choose import TURNED, choose, rank
 from prism_mlir.tune.cost import Cost, cost
@@ -90,3 +95,22 @@ def test_nothing_that_fits_is_an_error_with_reasons() -> None:
 
 def test_one_candidate_is_chosen() -> None:
     assert len(choose([pointwise(4, 32)], A100, samples=1).ranked) == 1
+
+
+def followed(graph: KernelGraph, fn: str) -> KernelGraph:
+    """A product, and a function of its result in a kernel of its own."""
+    (first,) = graph.custom
+    result = TensorType(graph.shapes[graph.outputs[0]], DType.F32)
+    block = BlockGraph(("u",), None, (result,), (BlockNode(Load(0, invariant=True)), BlockNode(unary(fn), (0,))), (1,))
+    second = CustomNode(block, (2,), Mapping(((1,),), (-1,), ((1,),)))
+    return KernelGraph(graph.inputs, (first, second), (3,))
+
+
+def test_many_graphs_of_two_kernels_do_not_hide_the_best_of_one() -> None:
+    one = gemm(64, 4096, 4096)
+    many = [followed(one, f"x + {k}") for k in range(40)]
+    alone, together = (choose(graphs, A100, samples=30) for graphs in ([one], [one, *many]))
+    assert not together.sample.exhaustive
+    assert together.best.cost.total_us <= alone.best.cost.total_us
+    assert {r.scheduled for r in alone.ranked} <= {r.scheduled for r in together.ranked}
+    assert any(len(r.scheduled.graph.nodes) == 2 for r in together.ranked)
