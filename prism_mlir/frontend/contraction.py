@@ -75,7 +75,13 @@ def contract(
 def _transposed(graph: TensorGraph, left: View, right: View, contracted: Sequence[int]) -> int:
     """How many operands are computed in another order than a product's, whose contracted axes are last on the left alone."""
     wrong = [left.axes[-1] not in contracted, right.axes[-1] in contracted]
-    return sum(w and graph.nodes[v.node].kind is not Kind.INPUT for w, v in zip(wrong, (left, right), strict=True))
+    return sum(w and not _is_given(graph, v) for w, v in zip(wrong, (left, right), strict=True))
+
+
+def _is_given(graph: TensorGraph, view: View) -> bool:
+    """Whether a tensor is an argument, or arguments joined, which become several."""
+    node = graph.nodes[view.node]
+    return node.kind is Kind.INPUT or (node.kind is Kind.CONCAT and all(_is_given(graph, v) for v in node.operands))
 
 
 def reduce(graph: TensorGraph, name: str, view: View, over: Sequence[int], dtype: DType, location: Location) -> View:
