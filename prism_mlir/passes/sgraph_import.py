@@ -73,7 +73,7 @@ class SgraphImportPass(PrismPass):
         if not functions:
             return
         place = location_of(functions[0]) or Location("<module>")
-        upstream = read_module(_generic_text(op), place.file)
+        upstream = read_module(_generic_text(op, ctx), place.file)
         for function in functions:
             name = function.sym_name.data
             if name not in bodies or self.function not in (None, name) or _is_private(function):
@@ -91,7 +91,12 @@ def _is_private(function: FuncOp) -> bool:
     return function.sym_visibility is not None and function.sym_visibility.data == "private"
 
 
-def _generic_text(module: ModuleOp) -> str:
+def _generic_text(module: ModuleOp, ctx: Context) -> str:
+    """The module with its resources: constants that stand at the end of a file, such as exported weights."""
     stream = StringIO()
-    Printer(stream, print_generic_format=True, print_debuginfo=True).print_op(module)
+    printer = Printer(stream, print_generic_format=True, print_debuginfo=True)
+    printer.print_op(module)
+    dialects = list(ctx.loaded_dialects)
+    if any(d.name == "builtin" for d in dialects):  # which holds them
+        printer.print_metadata(dialects)
     return stream.getvalue()

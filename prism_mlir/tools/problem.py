@@ -46,7 +46,7 @@ def read_problem(source: Path, more: Sequence[Path] = (), function: str | None =
     Raises located :class:`~prism_mlir.graph.errors.PrismError` for files that cannot be read, unclear programs, and graphs
     whose mappings are still symbols.
     """
-    module = _read(source)
+    module, context = _read(source)
     if not any(isinstance(op, FuncOp) for op in module.body.block.ops):  # graphs may implement a function: see below
         verify_module(module, str(source))
     if not any(isinstance(op, GraphOp) for op in module.body.block.ops) and not more:
@@ -55,7 +55,7 @@ def read_problem(source: Path, more: Sequence[Path] = (), function: str | None =
             Location(str(source), 1, 1),
             "add one, or name a file that has some with --graph",
         )
-    SgraphImportPass().apply(Context(allow_unregistered=True), module)  # verifies what it leaves
+    SgraphImportPass().apply(context, module)  # verifies what it leaves
     work = _choose(work_of(module), source, function)
     graphs = [NamedGraph(op.sym_name.data, g, op) for op, g in zip(work.ops, work.graphs, strict=True)]
     for path in more:
@@ -72,7 +72,8 @@ def read_problem(source: Path, more: Sequence[Path] = (), function: str | None =
     return Problem(work.op.sym_name.data, work.program, tuple(graphs))
 
 
-def _read(path: Path) -> ModuleOp:
+def _read(path: Path) -> tuple[ModuleOp, Context]:
+    """A module, and the context that knows its dialects and holds its resources."""
     try:
         data = path.read_bytes()
     except OSError as error:
@@ -83,7 +84,7 @@ def _read(path: Path) -> ModuleOp:
     for name, dialect in Universe.get_multiverse().all_dialects.items():
         if name != "gpu":  # xDSL's is partial, and refuses upstream's shared-memory arguments
             context.register_dialect(name, dialect)
-    return read_ir(decode(data, str(path)), str(path), context)
+    return read_ir(decode(data, str(path)), str(path), context), context
 
 
 def _choose(work: Sequence[Work], source: Path, function: str | None) -> Work:
@@ -105,8 +106,8 @@ def _choose(work: Sequence[Work], source: Path, function: str | None) -> Work:
 
 def read_program(source: Path, function: str | None = None) -> Program:
     """The program of a file: a linalg function or an ``sgraph.program``. Raises located errors as :func:`read_problem`."""
-    module = _read(source)
-    SgraphImportPass().apply(Context(allow_unregistered=True), module)
+    module, context = _read(source)
+    SgraphImportPass().apply(context, module)
     return _choose(work_of(module), source, function).program
 
 
@@ -115,7 +116,7 @@ def read_graphs(path: Path) -> list[NamedGraph]:
     from prism_mlir.dialects.sgraph.bridge import ir_to_graph
 
     found: list[NamedGraph] = []
-    module = _read(path)
+    module, _ = _read(path)
     verify_module(module, str(path))
     for op in module.body.block.ops:
         if isinstance(op, GraphOp):
