@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.options import CompileOptions, parse_duration
 from prism_mlir.compiler.pipeline import Compilation, compile_text
 from prism_mlir.compiler.progress import Show
 from prism_mlir.frontend.upstream import read_text
@@ -198,13 +198,9 @@ def _checked(name: str, value: Any) -> Any:
 
 
 def _duration(text: str) -> float:
-    from typer import BadParameter
-
-    from prism_mlir.tools.search_options import duration
-
     try:
-        return duration(text)
-    except BadParameter as error:
+        return parse_duration(text)
+    except InputError as error:
         raise InputError(f"time_limit: {error.message}") from None
 
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
 from prism_mlir.compiler.executors import PROCESSES
+from prism_mlir.graph.errors import InputError
 from prism_mlir.search.limits import SearchLimits
 from prism_mlir.tune.targets import DEFAULT_TARGET
 
@@ -67,3 +69,15 @@ class CompileOptions:
     allow_tf32: bool = False
     host: HostSignature = HostSignature.TENSOR
     workspace: WorkspacePlace = WorkspacePlace.ALLOC
+
+
+def parse_duration(text: str) -> float:
+    """Seconds from ``10s``, ``2.5min``, ``500ms``, ``1h`` or a plain number of seconds. Raises :class:`InputError`.
+
+    >>> parse_duration("2min"), parse_duration("500ms"), parse_duration("10")
+    (120.0, 0.5, 10.0)
+    """
+    found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ms|s|m|min|h)?", text.strip())
+    if found is None:
+        raise InputError(f"'{text}' is no time; write 10s, 2min, 500ms")
+    return float(found[1]) * {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}[found[2] or "s"]

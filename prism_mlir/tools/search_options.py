@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import math
-import re
 from dataclasses import fields, replace
 from typing import Annotated, Any
 
 import typer
 
 from prism_mlir.compiler.executors import SPECS
+from prism_mlir.compiler.options import parse_duration
 from prism_mlir.graph.errors import InputError
 from prism_mlir.search.limits import SearchLimits
 
@@ -29,15 +29,11 @@ Limit = Annotated[
 
 
 def duration(text: str) -> float:
-    """Seconds from ``10s``, ``2.5min``, ``500ms``, ``1h`` or a plain number of seconds. Raises :class:`typer.BadParameter`.
-
-    >>> duration("2min"), duration("500ms"), duration("10")
-    (120.0, 0.5, 10.0)
-    """
-    found = re.fullmatch(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*(ms|s|m|min|h)?", text.strip())
-    if found is None:
-        raise typer.BadParameter(f"'{text}' is no time; write 10s, 2min, 500ms")
-    return float(found[1]) * {"ms": 1e-3, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0}[found[2] or "s"]
+    """:func:`~prism_mlir.compiler.options.parse_duration` for the command line. Raises :class:`typer.BadParameter`."""
+    try:
+        return parse_duration(text)
+    except InputError as error:
+        raise typer.BadParameter(error.message) from None
 
 
 def _time_limit(what: str) -> Any:
