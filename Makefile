@@ -12,6 +12,9 @@ PYTHON ?= python3
 JOBS   ?= 2
 BIN    := .venv/bin
 
+# Tests that load jaxlib: its LLVM and Triton's do not go together in one process.
+WITH_JAX := $(addprefix test/unit/,compiler/test_dask.py frontend)
+
 .PHONY: demo test test-extras bench mutation docs clean environment environment-extras
 .DEFAULT_GOAL := demo
 
@@ -34,7 +37,8 @@ test: environment
 
 test-extras: environment-extras
 	$(BIN)/lit -sv -j $(JOBS) test
-	$(BIN)/pytest -m extras
+	$(BIN)/pytest -m extras $(WITH_JAX)
+	$(BIN)/pytest -m extras $(WITH_JAX:%=--ignore=%)
 
 bench: environment
 	@set -e; for script in $(wildcard benchmarks/*.py); do echo "== $$script"; $(BIN)/python "$$script"; done

@@ -216,6 +216,8 @@ class _Cluster:
         """Raises :class:`ExecutionError` where no worker declares a GPU."""
         self.seen[True] = monotonic()
         if not self._usable(with_gpu=True):
+            self.asked = float("-inf")  # what is known may be older than a worker that has just started
+        if not self._usable(with_gpu=True):
             raise ExecutionError(
                 f"no worker of {self.spec} declares a GPU",
                 None,
