@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 from prism_mlir.codegen.compile import CompiledKernel, LoweredKernel
@@ -37,7 +38,7 @@ MODEL = "model"
 DEVICE, DEVICE_WARM = "device", "device, warm"  # with nothing of the inputs in L2, and with all that fits
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Choices:
     """The choice on record for one program under some options.
 
@@ -53,7 +54,7 @@ class Choices:
     dynamic: DynamicProgram | None = None
     graphs: tuple[KernelGraph, ...] = ()
 
-    @property
+    @cached_property
     def key(self) -> str:
         """What the choice depends on, as a hash."""
         program, options = self.program, self.options

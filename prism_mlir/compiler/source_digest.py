@@ -33,7 +33,7 @@ def source_digest(areas: tuple[str, ...], libraries: tuple[str, ...]) -> str:
         for path in sorted((root / area).rglob("*.py")):
             digest.update(f"{path.relative_to(root).as_posix()}\0".encode() + path.read_bytes() + b"\0")
     for name in libraries:
-        digest.update(f"{name} {_version(name)}\0".encode())
+        digest.update(f"{name} {installed_version(name)}\0".encode())
     return digest.hexdigest()[:16]
 
 
@@ -42,7 +42,8 @@ def hash_of(data: Any) -> str:
     return hashlib.sha256(json.dumps(data, sort_keys=True).encode()).hexdigest()
 
 
-def _version(name: str) -> str:
+def installed_version(name: str) -> str:
+    """The version of a distribution; ``missing`` where there is none."""
     try:
         return version(name)
     except PackageNotFoundError:

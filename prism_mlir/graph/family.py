@@ -61,20 +61,20 @@ class Family:
     @cached_property
     def description(self) -> dict[str, Any]:
         """The family as JSON-able data: dims by class, unknown functions by number, no sizes and no element types."""
-        of, classes = dim_classes(self.representative).of, dim_classes(self.representative)
+        classes = dim_classes(self.representative)
         number = {text: f"f{k}" for k, text in enumerate(self.functions)}
         first = len(self.representative.inputs)
         nodes = [
             {
                 **_operator(n.op, number),
                 "operands": list(n.operands),
-                "dims": _row(of[first + k]),
+                "dims": list(classes.of[first + k]),
                 **({} if n.shift is None else {"shift": n.shift}),
             }
             for k, n in enumerate(self.representative.nodes)
         ]
         return {
-            "inputs": [_row(of[k]) for k in range(first)],
+            "inputs": [list(classes.of[k]) for k in range(first)],
             "nodes": nodes,
             "outputs": [o.value for o in self.representative.outputs],
             "factors": [list(f) for f in classes.factors],
@@ -278,10 +278,6 @@ def _operator(op: Op, number: Mapping[str, str]) -> dict[str, Any]:
     if op.value is not None:
         data["value"] = repr(op.value)
     return data
-
-
-def _row(classes: tuple[int | None, ...]) -> list[int | None]:
-    return list(classes)
 
 
 def _primes(first: int) -> Iterator[int]:

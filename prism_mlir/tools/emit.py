@@ -8,7 +8,6 @@ import re
 import shutil
 import tempfile
 from dataclasses import asdict
-from importlib.metadata import PackageNotFoundError, version
 from io import StringIO
 from pathlib import Path
 from typing import Any
@@ -20,6 +19,7 @@ from xdsl.printer import Printer
 from prism_mlir import __version__
 from prism_mlir.compiler.parts import BuiltPart
 from prism_mlir.compiler.pipeline import Compilation
+from prism_mlir.compiler.source_digest import installed_version
 from prism_mlir.dialects.sgraph.attributes import VerdictNote
 from prism_mlir.dialects.sgraph.bridge import graph_to_ir, program_to_ir
 from prism_mlir.graph.data import schedule_to_data
@@ -125,13 +125,7 @@ def _part(built: BuiltPart) -> dict[str, Any]:
 
 def versions() -> dict[str, str]:
     """This package and what it stands on."""
-    found = {"prism-mlir": __version__}
-    for name in VERSIONS:
-        try:
-            found[name] = version(name)
-        except PackageNotFoundError:
-            found[name] = "missing"
-    return found
+    return {"prism-mlir": __version__, **{name: installed_version(name) for name in VERSIONS}}
 
 
 def write_all(folder: Path, files: dict[str, str]) -> None:

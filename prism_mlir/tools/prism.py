@@ -153,7 +153,7 @@ def compile_command(
     with (
         gpu_timer(check) if profile and not on_cluster(executor) else nullcontext() as prepare,
         step_status(console, verbose=verbose) as show,
-        Records.open(warn=_warn) as records,
+        Records.open() as records,
     ):
         sized = compile_sizes(source, options, SizeOptions(max_size, tuple(sizes or ())), show, records)
         if sized is not None:
@@ -173,10 +173,6 @@ def gpu_timer(check: bool) -> AbstractContextManager[Prepare]:
     from prism_mlir.compiler.gpu_profile import gpu_profiler
 
     return gpu_profiler(check=check)
-
-
-def _warn(text: str) -> None:
-    print(f"warning: {text}", file=sys.stderr)
 
 
 def check_source(source: Path) -> None:
