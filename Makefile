@@ -5,7 +5,7 @@
 #   make test-extras  tests that need heavy optional wheels (torch, jax, triton, iree, dask, ptxas, mlir-opt); what is missing is skipped by name
 #   make bench        every script in benchmarks/
 #   make mutation     full mutation tests: thousands of wrong graphs, none may be proved; thousands of wrong PTX kernels, to be caught
-#   make docs         the reference pages in docs/reference
+#   make docs         the site, in out/site/html, and the committed reference pages in docs/reference
 #   make clean        caches and build outputs; the environment stays (`rm -r .venv` removes it)
 
 PYTHON ?= python3
@@ -20,10 +20,10 @@ WITH_JAX := $(addprefix test/unit/,compiler/test_dask.py frontend)
 
 # The script decides whether there is anything to do: it compares pyproject.toml with what was installed.
 environment:
-	@$(PYTHON) .ci/environment.py test dev
+	@$(PYTHON) .ci/environment.py test dev docs
 
 environment-extras:
-	@$(PYTHON) .ci/environment.py test dev --optional cuda jax torch extras distributed triton iree
+	@$(PYTHON) .ci/environment.py test dev docs --optional cuda jax torch extras distributed triton iree
 
 demo: environment
 	$(BIN)/prism compile examples/rms_norm.mlir -o out/rms_norm --target sm_80
@@ -49,6 +49,7 @@ mutation: environment
 
 docs: environment
 	$(BIN)/python docs/generate_reference.py
+	$(BIN)/python docs/build_site.py
 
 clean:
 	rm -rf out build dist .mypy_cache .ruff_cache .pytest_cache .hypothesis .lit_test_times.txt
