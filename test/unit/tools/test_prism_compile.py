@@ -54,6 +54,7 @@ def compiled(source: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_files_are_there(compiled: Path) -> None:
     assert sorted(p.name for p in compiled.iterdir()) == [
+        "details.json",
         "launch.json",
         "report.json",
         "scaled.host.mlir",
