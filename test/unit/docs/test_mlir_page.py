@@ -28,7 +28,7 @@ def block(language: str, start: str = "") -> str:
 def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     monkeypatch.chdir(tmp_path)
-    program, *arguments = shlex.split(block("", ".venv/bin/prism"))
+    program, *arguments = shlex.split(block("console", "$ .venv/bin/prism").removeprefix("$ "))
     assert program == ".venv/bin/prism"
     assert main([*arguments, *QUICK]) == 0
     made: dict[str, Any] = {}
@@ -36,7 +36,7 @@ def test_the_page_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     assert "call void @mgpuLaunchKernel(" in made["text"]
     assert "call ptr @mgpuModuleLoadJIT(" in made["text"]
     assert "@memrefCopy" not in made["text"]
-    pipeline = re.sub(r"\s*\n\s*", "", re.search(r'--pass-pipeline="(.*?)"', PAGE, re.DOTALL)[1])  # type: ignore[index]
+    pipeline = re.sub(r"\s*\\\n\s*", "", re.search(r'--pass-pipeline="(.*?)"', PAGE, re.DOTALL)[1])  # type: ignore[index]
     assert pipeline == f"builtin.module({made['BUFFERISE']},gpu-lower-to-nvvm-pipeline)"
     with ir.Context():
         module = ir.Module.parse(Path("out/rms_norm/main.host.mlir").read_text())
