@@ -1,9 +1,9 @@
 """Import: from a module of linalg operations to a tensor program.
 
-In five steps, each a file of its own: raise the function into operations on factors (``raise_function``; slices become
-views there, ``pieces`` and ``restrict``), drop softmax shifts that cancel (``softmax_shift``), carry concatenations into sums
-and results (``concat``), fuse scalar chains (``scalar_fusion``), choose layouts and write the program (``layout``,
-``emit_program``).
+In six steps, each a file of its own: raise the function into operations on factors (``raise_function``; slices become
+views there, ``pieces`` and ``restrict``), write quotients as such (``quotients``), drop softmax shifts that cancel
+(``softmax_shift``), carry concatenations into sums and results (``concat``), fuse scalar chains (``scalar_fusion``), choose
+layouts and write the program (``layout``, ``emit_program``).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from pathlib import Path
 
 from prism_mlir.frontend.concat import Distributor, has_concat, result_parts
 from prism_mlir.frontend.emit_program import emit_program
+from prism_mlir.frontend.quotients import as_quotients
 from prism_mlir.frontend.raise_function import RaisedFunction, raise_function
 from prism_mlir.frontend.scalar_fusion import fuse_scalars
 from prism_mlir.frontend.softmax_shift import drop_shifts
@@ -42,7 +43,7 @@ def import_module(upstream: UpstreamModule, function: str | None = None) -> Prog
     raised = raise_function(chosen, name, upstream)
     if not raised.results:
         raise UnsupportedError(f"@{name} returns nothing", upstream.locate(chosen), "return a tensor")
-    return emit_program(_fused(_without_concats(_without_shifts(raised))))
+    return emit_program(_fused(_without_concats(_without_shifts(_in_quotients(raised)))))
 
 
 def _without_concats(raised: RaisedFunction) -> RaisedFunction:
@@ -52,6 +53,10 @@ def _without_concats(raised: RaisedFunction) -> RaisedFunction:
     done = Distributor(raised.graph, _roots(raised))
     parts = tuple(part for result in raised.results for part in result_parts(done, result))
     return replace(raised, graph=done.new, results=parts)
+
+
+def _in_quotients(raised: RaisedFunction) -> RaisedFunction:
+    return _changed(raised, as_quotients(raised.graph, _roots(raised)))
 
 
 def _without_shifts(raised: RaisedFunction) -> RaisedFunction:

@@ -121,6 +121,11 @@ CASTS = frozenset({"arith.extf", "arith.truncf"})
 # predicate numbers of arith.cmpf, ordered and unordered forms alike
 _CMPF = {1: "eq", 2: "gt", 3: "ge", 4: "lt", 5: "le", 6: "ne", 8: "eq", 9: "gt", 10: "ge", 11: "lt", 12: "le", 13: "ne"}
 _OPPOSITE = {"eq": "ne", "ne": "eq", "gt": "le", "le": "gt", "ge": "lt", "lt": "ge"}
+_MIRRORED = {"eq": "eq", "ne": "ne", "gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}
+_AT_INFINITY = {"eq": "gt", "ge": "gt", "ne": "le", "lt": "lt"}
+HALF_INFINITY = 2.0**127
+"""Half of what the least f32 beyond the finite ones would be: the half of every finite f32 is below it."""
+
 _SCALARS = frozenset({"i1", "i8", "i16", "i32", "i64", "index"})
 
 
@@ -159,6 +164,8 @@ class BodyEvaluator:
         dtype = dtype_of(op.results[0].type)
         if op.name == "arith.cmpf":
             return self._comparison(op, operands, location)
+        if op.name == "math.isfinite" and isinstance(operands[0], View):
+            return self._finite(operands[0], location)
         if str(op.results[0].type) in _SCALARS or op.name in TO_FLOAT:
             return self._integer(op, operands, location)
         if dtype is None or not dtype.is_float:
@@ -207,6 +214,7 @@ class BodyEvaluator:
 
     def mask(self, comparison: Comparison, location: Location) -> Value:
         """A comparison as 1 where it holds and 0 elsewhere: ``a > b`` where ``a - b`` is positive."""
+        comparison = self._with_finite_sides(comparison, location)
         left, right = comparison.left, comparison.right
         if comparison.predicate in ("lt", "ge"):
             left, right = right, left
@@ -222,6 +230,26 @@ class BodyEvaluator:
         if not isinstance(difference, View):  # a difference from infinity
             return Unknown("a comparison with a constant that is not finite, as a mask", location)
         return self.graph.unary(body, difference, comparison.dtype, location)
+
+    def _finite(self, value: View, location: Location) -> Value:
+        """Where a value is neither infinite nor NaN."""
+        half = self.graph.unary(sympy.Abs(X) / 2, value, DType.F32, location)
+        return Comparison("lt", half, Const(HALF_INFINITY), DType.F32)
+
+    def _with_finite_sides(self, comparison: Comparison, location: Location) -> Comparison:
+        """A comparison with infinity as one of halves with a finite number: what equals infinity is above all finite numbers."""
+        left, right, predicate = comparison.left, comparison.right, comparison.predicate
+        if isinstance(left, Const):
+            left, right, predicate = right, left, _MIRRORED[predicate]
+        if not isinstance(left, View) or not isinstance(right, Const) or not math.isinf(right.value):
+            return comparison
+        above = right.value > 0  # else of what is negated on both sides
+        beyond = _AT_INFINITY.get(predicate if above else _MIRRORED[predicate])
+        if beyond is None:  # true or false whatever the value is, NaN apart
+            return comparison
+        half = self.graph.unary(X / 2, left, DType.F32, location)
+        limit = Const(math.copysign(HALF_INFINITY, right.value))
+        return Comparison(beyond if above else _MIRRORED[beyond], half, limit, DType.F32)
 
     def cast(self, value: Const | View, dtype: DType) -> Const | View:
         """A cast between floats is the identity of the algebra; the precision it leaves is recorded."""

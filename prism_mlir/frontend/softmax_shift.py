@@ -55,6 +55,7 @@ def shifted_exponential(graph: TensorGraph, index: int) -> TensorNode | None:
 
 def maximum_axes(graph: TensorGraph, values: View, maximum: View) -> tuple[int, ...] | None:
     """The viewer's axes over which ``maximum`` is the maximum of ``values``; None if it is not that."""
+    maximum = _unguarded(graph, maximum)
     node = graph.nodes[maximum.node]
     if node.kind is not Kind.REDUCE or node.name != "max" or node.operands[0].node != values.node:
         return None
@@ -66,6 +67,20 @@ def maximum_axes(graph: TensorGraph, values: View, maximum: View) -> tuple[int, 
         elif maximum.axes[iteration] != seen:
             return None
     return tuple(sorted(shift))
+
+
+def _unguarded(graph: TensorGraph, view: View) -> View:
+    """``m`` of ``m if finite(m) else c``, as log-sum-exp guards it: where the shift cancels, a row of -inf is NaN either way."""
+    node = graph.nodes[view.node]
+    if node.kind is not Kind.BINARY or node.name != "keep":
+        return view
+    mask, kept = node.operands
+    test = graph.nodes[mask.node]
+    # The mask is a function of m itself, possibly in steps. Which one is of no matter: any shift of a row cancels.
+    while test.kind is Kind.UNARY and mask.node != kept.node:
+        mask = test.operands[0].through(mask.axes)
+        test = graph.nodes[mask.node]
+    return kept.through(view.axes) if (mask.node, mask.axes) == (kept.node, kept.axes) else view
 
 
 def cancels(graph: TensorGraph, exponential: int, shift: Sequence[int], roots: Sequence[int]) -> bool:

@@ -53,7 +53,7 @@ def softmax(x: Array) -> Array:
 
 CASES: dict[str, tuple[Callable[..., Array], list[str]]] = {
     GATED: (gated, ["matmul", "add", "unary[x/(1 + exp(-x))]"]),
-    SOFTMAX: (softmax, ["unary[exp(x)]", "sum[1]", "unary[1/x]", "mul"]),
+    SOFTMAX: (softmax, ["unary[exp(x)]", "sum[1]", "div"]),
 }
 
 
