@@ -34,10 +34,22 @@ from prism_mlir.tune.targets import Target, find_target
 FORMAT = "prism details 1"
 MOST_GRAPHS = 48
 
-_TARGET = (
-    "name arch description sms clock_ghz tensor_fma f32_fma dram_gbs dram_sustained l2_bytes shared_per_sm shared_per_block"
-    " launch_us ramp_us"
-).split()
+_TARGET = [
+    "name",
+    "arch",
+    "description",
+    "sms",
+    "clock_ghz",
+    "tensor_fma",
+    "f32_fma",
+    "dram_gbs",
+    "dram_sustained",
+    "l2_bytes",
+    "shared_per_sm",
+    "shared_per_block",
+    "launch_us",
+    "ramp_us",
+]
 _COST = [f.name for f in fields(KernelCost) if f.name != "work"]
 
 

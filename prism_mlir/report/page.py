@@ -1,0 +1,115 @@
+"""The page: its sections in order, each with what its template shows, or with what is missing for it."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache, partial
+from pathlib import Path
+from typing import Any
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup
+
+from prism_mlir.graph.errors import InputError
+from prism_mlir.report import words
+from prism_mlir.report.contents import Contents
+from prism_mlir.report.sections import evidence, funnel, summary
+
+HERE = Path(__file__).parent
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A section of the page. view: what ``template`` shows; ``None`` where ``missing`` says why there is none."""
+
+    id: str
+    title: str
+    template: str
+    view: Any
+    missing: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Sections under one heading: those of the whole program (no title), or of one part."""
+
+    id: str
+    title: str
+    sections: tuple[Section, ...]
+
+
+def render(contents: Contents) -> str:
+    """The page. The same contents give the same text.
+
+    Raises :class:`InputError` where ``report.json`` is not what ``prism compile`` writes: then there is nothing to show.
+    """
+    head = summary.view(contents)
+    script, style = asset("report.js"), asset("report.css")
+    return (
+        _environment()
+        .get_template("page.html")
+        .render(
+            head=head,
+            groups=list(_groups(contents)),
+            style=Markup(style),
+            script=Markup(script),
+            policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:",
+        )
+    )
+
+
+def _groups(contents: Contents) -> Iterator[Group]:
+    count = len(contents.parts)
+    for k in range(count):
+        title = contents.parts[k]["name"].text() if count > 1 else ""
+        yield Group(f"part-{k + 1}" if count > 1 else "", title, tuple(_of_part(contents, k, count)))
+
+
+def _of_part(contents: Contents, k: int, count: int) -> Iterator[Section]:
+    prefix = f"part-{k + 1}-" if count > 1 else ""
+    yield _section(prefix + "funnel", "Search funnel", "funnel", partial(funnel.view, contents, k))
+    yield _section(prefix + "evidence", "Verdict and evidence", "evidence", partial(evidence.view, contents, k))
+
+
+def _section(id: str, title: str, template: str, view: Callable[[], Any]) -> Section:
+    try:
+        return Section(id, title, template, view())
+    except InputError as error:
+        return Section(id, title, template, None, error.message)
+
+
+@cache
+def asset(name: str) -> str:
+    """A style sheet or script of the page."""
+    return (HERE / "assets" / name).read_text(encoding="utf-8")
+
+
+@cache
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    named = (
+        words.size,
+        words.time,
+        words.number,
+        words.percent,
+        words.times,
+        words.rate,
+        words.plural,
+        words.shortened,
+    )
+    made.filters.update({f.__name__: f for f in named})
+    return made
+
+
+def _hash(text: str) -> str:
+    """What a content security policy calls an inline script or style sheet."""
+    return "sha256-" + base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
