@@ -58,6 +58,59 @@ class _Loaded:
     function: Any
 
 
+class LoadedKernels:
+    """Kernels loaded in the current context. Use it as a context manager.
+
+    Raises :class:`ExecutionError` where the driver refuses something, :class:`InputError` where a kernel's PTX is missing.
+    """
+
+    def __init__(self, driver: Any, launch: LaunchInfo, ptx: Mapping[str, str]) -> None:
+        self.driver = driver
+        self.launch = launch
+        self._ptx = ptx
+        self._cleanup = ExitStack()
+        self._kernels: list[_Loaded] = []
+
+    def __enter__(self) -> LoadedKernels:
+        with ExitStack() as stack:  # what was taken is given back when a later step fails
+            modules = {
+                name: self._load_module(name, stack) for name in dict.fromkeys(k.ptx for k in self.launch.kernels)
+            }
+            self._kernels = [self._load_kernel(modules[k.ptx], k) for k in self.launch.kernels]
+            self._cleanup = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._cleanup.close()
+
+    def enqueue(self, pointers: Mapping[tuple[Role, int], Any], stream: Any = 0) -> None:
+        """Launch all kernels in order. pointers: the address of every buffer on the device"""
+        for kernel in self._kernels:
+            given = tuple(int(pointers[a.role, a.index]) for a in kernel.launch.arguments)
+            sizes = tuple(s.value for s in kernel.launch.sizes)
+            kinds = (ctypes.c_void_p,) * len(given) + (ctypes.c_int32,) * len(sizes)
+            shape = (*kernel.launch.grid, *kernel.launch.block)
+            shared = kernel.launch.shared_bytes
+            call(self.driver, "cuLaunchKernel", kernel.function, *shape, shared, stream, (given + sizes, kinds), 0)
+
+    def _load_module(self, name: str, stack: ExitStack) -> Any:
+        if name not in self._ptx:
+            raise InputError(f"no PTX for '{name}', which the launch info names")
+        try:
+            module = api.load_module(self.driver, self._ptx[name])
+        except api.CudaError as error:
+            raise ExecutionError(str(error)) from None
+        stack.callback(call, self.driver, "cuModuleUnload", module)
+        return module
+
+    def _load_kernel(self, module: Any, launch: KernelLaunch) -> _Loaded:
+        function = call(self.driver, "cuModuleGetFunction", module, launch.entry.encode())
+        if launch.shared_bytes > STATIC_SHARED_LIMIT:
+            attribute = self.driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
+            call(self.driver, "cuFuncSetAttribute", function, attribute, launch.shared_bytes)
+        return _Loaded(launch, function)
+
+
 class CudaProgram:
     """Kernels loaded on the current device, with buffers for their inputs, outputs and workspace.
 
@@ -69,18 +122,14 @@ class CudaProgram:
     def __init__(self, driver: Any, launch: LaunchInfo, ptx: Mapping[str, str], sets: int = 1) -> None:
         self.driver = driver
         self.launch = launch
-        self._ptx = ptx
         self._sets = sets
         self._cleanup = ExitStack()
-        self._kernels: list[_Loaded] = []
+        self._kernels = LoadedKernels(driver, launch, ptx)
         self._buffers: list[dict[tuple[Role, int], Any]] = []
 
     def __enter__(self) -> CudaProgram:
         with ExitStack() as stack:  # what was taken is given back when a later step fails
-            modules = {
-                name: self._load_module(name, stack) for name in dict.fromkeys(k.ptx for k in self.launch.kernels)
-            }
-            self._kernels = [self._load_kernel(modules[k.ptx], k) for k in self.launch.kernels]
+            stack.enter_context(self._kernels)
             self._buffers = [self._allocate_set(stack) for _ in range(self._sets)]
             self._cleanup = stack.pop_all()
         return self
@@ -116,40 +165,7 @@ class CudaProgram:
 
     def enqueue(self, buffer_set: int = 0, stream: Any = 0) -> None:
         """Launch all kernels in order, on one set of buffers."""
-        buffers = self._buffers[buffer_set]
-        for kernel in self._kernels:
-            pointers = tuple(int(buffers[a.role, a.index]) for a in kernel.launch.arguments)
-            sizes = tuple(s.value for s in kernel.launch.sizes)
-            kinds = (ctypes.c_void_p,) * len(pointers) + (ctypes.c_int32,) * len(sizes)
-            parameters = (pointers + sizes, kinds)
-            shape = (*kernel.launch.grid, *kernel.launch.block)
-            call(
-                self.driver,
-                "cuLaunchKernel",
-                kernel.function,
-                *shape,
-                kernel.launch.shared_bytes,
-                stream,
-                parameters,
-                0,
-            )
-
-    def _load_module(self, name: str, stack: ExitStack) -> Any:
-        if name not in self._ptx:
-            raise InputError(f"no PTX for '{name}', which the launch info names")
-        try:
-            module = api.load_module(self.driver, self._ptx[name])
-        except api.CudaError as error:
-            raise ExecutionError(str(error)) from None
-        stack.callback(call, self.driver, "cuModuleUnload", module)
-        return module
-
-    def _load_kernel(self, module: Any, launch: KernelLaunch) -> _Loaded:
-        function = call(self.driver, "cuModuleGetFunction", module, launch.entry.encode())
-        if launch.shared_bytes > STATIC_SHARED_LIMIT:
-            attribute = self.driver.CUfunction_attribute.CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES
-            call(self.driver, "cuFuncSetAttribute", function, attribute, launch.shared_bytes)
-        return _Loaded(launch, function)
+        self._kernels.enqueue(self._buffers[buffer_set], stream)
 
     def _allocate_set(self, stack: ExitStack) -> dict[tuple[Role, int], Any]:
         sizes = {(a.role, a.index): a.bytes for r in (Role.INPUT, Role.OUTPUT) for a in self.launch.arguments(r)}

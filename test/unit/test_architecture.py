@@ -30,6 +30,9 @@ MAY_IMPORT: dict[str, frozenset[str]] = {
     "universe": frozenset({"dialects", "passes"}),
     "tools": MIDDLE | {"compiler", "passes", "universe"},
     "api": MIDDLE | {"compiler", "tools"},
+    "frameworks": MIDDLE | {"compiler", "api"},
+    "torch": MIDDLE | {"compiler", "api", "frameworks"},
+    "jax": MIDDLE | {"compiler", "api", "frameworks"},
 }
 
 # Text enters upstream MLIR in one place, so those who execute a program or lower a module with it go through that place.
