@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import ctypes
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from prism_mlir.frontend.upstream import (
 )
 from prism_mlir.graph.errors import ExecutionError, InputError, Location, UnsupportedError
 from prism_mlir.runtime import narrow
+from prism_mlir.runtime.jit_buffers import ELEMENTS, External, Externals, Outside, TensorSignature, descriptor
 from prism_mlir.runtime.loop_order import contiguous_innermost
 
 if TYPE_CHECKING:
@@ -35,25 +36,13 @@ if TYPE_CHECKING:
 
 Array = npt.NDArray[Any]
 
-_NUMPY: dict[str, str] = {
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "bf16": "uint16",
-    "i1": "bool",  # a byte, 0 or 1
-    "i8": "int8",
-    "i16": "int16",
-    "i32": "int32",
-    "i64": "int64",
-    "index": "int64",
-}
-
 _DIALECTS = ("builtin", "func", "linalg", "tensor", "arith", "math", "scf", "cf", "affine", "memref", "index", "ub")
 
 # Results are copied out: hoisting their allocations into the callee breaks where a value is returned twice.
 _BUFFERISE = (
     "symbol-privatize{{exclude={name}}},symbol-dce,func.func(eliminate-empty-tensors),"
-    "one-shot-bufferize{{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map}},"
+    "one-shot-bufferize{{bufferize-function-boundaries allow-return-allocs-from-loops "
+    "function-boundary-type-conversion=identity-layout-map}},"
     "buffer-results-to-out-params{{modify-public-functions}},"
     "buffer-deallocation-pipeline"
 )
@@ -74,22 +63,6 @@ _TO_LLVM = (
 
 
 @dataclass(frozen=True, slots=True)
-class TensorSignature:
-    """Shape and MLIR element type of one argument or result."""
-
-    shape: tuple[int, ...]
-    element: str
-
-    @property
-    def numpy_dtype(self) -> np.dtype[Any]:
-        """The NumPy type that carries ``element``: ``uint16`` for ``bf16``, the namesake otherwise."""
-        return np.dtype(_NUMPY[self.element])
-
-    def __str__(self) -> str:
-        return "x".join([*map(str, self.shape), self.element])
-
-
-@dataclass(frozen=True, slots=True)
 class CpuProgram:
     """A function compiled for this CPU. Call it with NumPy arrays; it returns a tuple of new ones."""
 
@@ -98,6 +71,7 @@ class CpuProgram:
     results: tuple[TensorSignature, ...]
     location: Location
     _engine: Any
+    _externals: Externals = field(default_factory=lambda: Externals({}))
 
     def __call__(self, *args: Array) -> tuple[Array, ...]:
         """Run on ``args``, one C-contiguous-convertible array an argument, of its shape and type.
@@ -111,9 +85,10 @@ class CpuProgram:
             for index, (array, want) in enumerate(zip(args, self.arguments, strict=True))
         ]
         outputs = [np.zeros(result.shape, result.numpy_dtype) for result in self.results]
-        descriptors = [_descriptor(array) for array in (*given, *outputs)]
+        descriptors = [descriptor(array) for array in (*given, *outputs)]
         pointers = [ctypes.pointer(ctypes.pointer(descriptor)) for descriptor in descriptors]
         self._engine.invoke(self.name, *pointers)
+        self._externals.raise_failure()
         return tuple(outputs)
 
     def _checked(self, index: int, array: Array, want: TensorSignature) -> Array:
@@ -135,11 +110,14 @@ def run_module(source: str | Path, args: Sequence[Array], function: str | None =
     return compile_module(source, function)(*args)
 
 
-def compile_module(source: str | Path, function: str | None = None) -> CpuProgram:
+def compile_module(
+    source: str | Path, function: str | None = None, externals: Mapping[str, External] | None = None
+) -> CpuProgram:
     """Compile ``function`` (default: the only public one, or ``main``) of MLIR text or of the file at a path.
 
     A ``str`` with a line break or a brace is text, any other ``str`` and every ``Path`` is a path. All arguments and
-    results must be tensors of static shape. Raises :class:`InputError` for text that does not parse or verify,
+    results must be tensors of static shape. ``externals`` says what functions do that the module declares and has no body of.
+    Raises :class:`InputError` for text that does not parse or verify,
     :class:`UnsupportedError` for a signature or an operation that the pipeline does not lower, and
     :class:`ExecutionError` when the JIT itself fails.
     """
@@ -147,10 +125,20 @@ def compile_module(source: str | Path, function: str | None = None) -> CpuProgra
     target, name = choose_function(upstream, function)
     where = upstream.locate(target)
     arguments, results = _signature(target, where)
+    given = Externals({k: _outside(upstream, k, call, where) for k, call in (externals or {}).items()})
     contiguous_innermost(upstream.module)
     _lower(upstream, name)
-    _check_externals(upstream, where)
-    return CpuProgram(name, arguments, results, where, _engine(upstream, where))
+    _check_externals(upstream, where, given)
+    engine = _engine(upstream, where)
+    given.register(engine)
+    return CpuProgram(name, arguments, results, where, engine, given)
+
+
+def _outside(upstream: UpstreamModule, name: str, call: External, where: Location) -> Outside:
+    for view in upstream.module.regions[0].blocks[0]:
+        if view.operation.name == "func.func" and symbol_name(view.operation) == name:
+            return Outside(*_signature(view.operation, where), call)
+    raise InputError(f"no function @{name} is declared", where)
 
 
 def _signature(function: Any, where: Location) -> tuple[tuple[TensorSignature, ...], tuple[TensorSignature, ...]]:
@@ -167,8 +155,8 @@ def _tensor(kind: ir.Type, where: Location) -> TensorSignature:
     if not isinstance(kind, ir.RankedTensorType) or not kind.has_static_shape:
         raise UnsupportedError(f"{kind} in a signature", where, "use tensors of static shape")
     element = str(kind.element_type)
-    if element not in _NUMPY:
-        raise UnsupportedError(f"element type {element} in a signature", where, f"use one of {', '.join(_NUMPY)}")
+    if element not in ELEMENTS:
+        raise UnsupportedError(f"element type {element} in a signature", where, f"use one of {', '.join(ELEMENTS)}")
     return TensorSignature(tuple(kind.shape), element)
 
 
@@ -244,10 +232,14 @@ def _truths_as_bytes(upstream: UpstreamModule) -> None:
     with upstream.module.context, ir.Location.unknown():
         truth, byte = ir.IntegerType.get_signless(1), ir.IntegerType.get_signless(8)
 
+        def widened_type(kind: Any) -> Any:
+            if isinstance(kind, ir.MemRefType) and kind.element_type == truth:
+                return ir.MemRefType.get(kind.shape, byte, kind.layout, kind.memory_space)
+            return kind
+
         def widened(value: Any) -> None:
-            if isinstance(value.type, ir.MemRefType) and value.type.element_type == truth:
-                kind = value.type
-                value.set_type(ir.MemRefType.get(kind.shape, byte, kind.layout, kind.memory_space))
+            if (kind := widened_type(value.type)) is not value.type:
+                value.set_type(kind)
 
         found: list[Any] = []
 
@@ -273,8 +265,11 @@ def _truths_as_bytes(upstream: UpstreamModule) -> None:
                     op.operands[0] = arith.ExtUIOp(byte, op.operands[0]).result
             elif op.name == "func.func":
                 kind = ir.FunctionType(ir.TypeAttr(op.attributes["function_type"]).value)
-                inputs = [a.type for block in list(op.regions[0])[:1] for a in block.arguments] or kind.inputs
-                op.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, kind.results))
+                first = list(op.regions[0])[:1]
+                inputs = [a.type for a in first[0].arguments] if first else [widened_type(t) for t in kind.inputs]
+                op.attributes["function_type"] = ir.TypeAttr.get(
+                    ir.FunctionType.get(inputs, [widened_type(t) for t in kind.results])
+                )
 
 
 def _reject_narrow_buffers(upstream: UpstreamModule) -> None:
@@ -296,7 +291,7 @@ def _reject_narrow_buffers(upstream: UpstreamModule) -> None:
         raise UnsupportedError(f"tensors of {element} on the CPU", upstream.locate(op), "store a mask as i8")
 
 
-def _support_libraries() -> list[str]:
+def support_libraries() -> list[str]:
     """Conversions of f16 and bf16 for CPUs that have no instruction for them; part of the same wheel."""
     import mlir
 
@@ -305,15 +300,15 @@ def _support_libraries() -> list[str]:
     return [str(folder / name) for folder in folders for name in names if (folder / name).exists()]
 
 
-def _check_externals(upstream: UpstreamModule, where: Location) -> None:
+def _check_externals(upstream: UpstreamModule, where: Location, given: Externals) -> None:
     """The JIT prints unresolved symbols and dies later; find them first."""
-    libraries = [ctypes.CDLL(None), *(ctypes.CDLL(path) for path in _support_libraries())]
+    libraries = [ctypes.CDLL(None), *(ctypes.CDLL(path) for path in support_libraries())]
     for op in upstream.module.regions[0].blocks[0]:
         operation = op.operation
         if operation.name != "llvm.func" or len(operation.regions[0].blocks):
             continue
         name = symbol_name(operation)
-        if not any(hasattr(library, name) for library in libraries):
+        if name not in given.symbols and not any(hasattr(library, name) for library in libraries):
             raise UnsupportedError(f"external function @{name} is not available", where, "define it in the module")
 
 
@@ -323,28 +318,8 @@ def _engine(upstream: UpstreamModule, where: Location) -> Any:
 
     module = ir.Module.parse(upstream.module.get_asm(), upstream.module.context)
     try:
-        engine = ExecutionEngine(module, opt_level=2, shared_libs=_support_libraries())
+        engine = ExecutionEngine(module, opt_level=2, shared_libs=support_libraries())
         narrow.register(engine)
         return engine
     except RuntimeError as error:
         raise ExecutionError(f"the JIT failed: {error}", where) from None
-
-
-def _descriptor(array: Array) -> ctypes.Structure:
-    """A memref descriptor: allocated and aligned pointer, offset, sizes, strides (in elements)."""
-    rank = array.ndim
-
-    class Descriptor(ctypes.Structure):
-        _fields_ = [
-            ("allocated", ctypes.c_void_p),
-            ("aligned", ctypes.c_void_p),
-            ("offset", ctypes.c_int64),
-            *([("sizes", ctypes.c_int64 * rank), ("strides", ctypes.c_int64 * rank)] if rank else []),
-        ]
-
-    address = array.ctypes.data
-    if not rank:
-        return Descriptor(address, address, 0)
-    sizes = (ctypes.c_int64 * rank)(*array.shape)
-    strides = (ctypes.c_int64 * rank)(*(stride // array.itemsize for stride in array.strides))
-    return Descriptor(address, address, 0, sizes, strides)

@@ -19,11 +19,13 @@ from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
 from mlir.runtime import get_ranked_memref_descriptor, ranked_memref_to_numpy
 
+from prism_mlir.runtime.cpu_jit import support_libraries
 from prism_mlir.runtime.ptx import Module
 
 PIPELINE = (
     "one-shot-bufferize{{bufferize-function-boundaries function-boundary-type-conversion=identity-layout-map}},"
-    "func.func(llvm-request-c-wrappers),convert-scf-to-cf,arith-expand,expand-strided-metadata,gpu-to-llvm{{{options}}},"
+    "func.func(llvm-request-c-wrappers),convert-scf-to-cf,arith-expand,expand-strided-metadata,lower-affine,"
+    "gpu-to-llvm{{{options}}},"
     "convert-cf-to-llvm,reconcile-unrealized-casts"
 )
 Array = np.ndarray[Any, Any]
@@ -130,7 +132,7 @@ def runtime(module: ir.Module) -> Iterator[tuple[Device, ExecutionEngine]]:
         "mgpuMemFree": guarded(device.mem_free, [_POINTER, _POINTER], None),
         "mgpuMemcpy": guarded(device.memcpy, [_POINTER, _POINTER, _I64, _POINTER], None),
     }
-    engine = ExecutionEngine(module)
+    engine = ExecutionEngine(module, shared_libs=support_libraries())
     for name, function in functions.items():
         engine.raw_register_runtime(name, ctypes.cast(function, _POINTER))
     engine.initialize()
