@@ -73,6 +73,7 @@ def _fork() -> int:
     with _FORKING, warnings.catch_warnings():
         # The child runs one C++ pipeline and leaves through os._exit: threads of the parent are not missed.
         warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # of JAX, which has threads of its own
         hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
         try:
             return os.fork()

@@ -34,12 +34,11 @@ def emulates() -> bool:
     return os.environ.get(EMULATE, "") not in ("", "0")
 
 
-def check_emulated(runs: str) -> None:
-    """Raises :class:`Fallback` where tensors are on the CPU and nobody asked for the PTX machine."""
+def check_emulated(what: str, hint: str) -> None:
+    """For ``what`` that is on the CPU. Raises :class:`Fallback` where nobody asked for the PTX machine; hint: another way out"""
     if not emulates():
         raise Fallback(
-            "its tensors are on the CPU",
-            f"move them to a GPU, or set {EMULATE}=1 to run kernels on the PTX machine{runs}",
+            f"its {what} are on the CPU", f"{hint}set {EMULATE}=1 to run kernels on the PTX machine, for tests"
         )
 
 

@@ -150,7 +150,7 @@ def _device(module: torch.fx.GraphModule, inputs: Sequence[Any]) -> torch.device
         raise Fallback(f"its tensors are on {names}", "bring them to one GPU")
     (device,) = devices
     if device.type == "cpu":
-        check_emulated(", which is slow and for tests")
+        check_emulated("tensors", "move them to a GPU, or ")
     elif device.type != "cuda" or torch.version.hip is not None:
         raise Fallback(f"its tensors are on {device}", "bring them to an NVIDIA GPU")
     return device
