@@ -97,7 +97,7 @@ class ScalarFn:
     @staticmethod
     def of(expr: Any) -> ScalarFn:
         """The function whose body is a sympy expression in :data:`X` (and in nothing else)."""
-        expr = sympy.sympify(expr)
+        expr = sympy.sympify(expr, strict=True)  # of text it would make code
         if expr.free_symbols - {X}:
             raise InputError(f"scalar function may use only x, it uses {sorted(map(str, expr.free_symbols))}")
         return ScalarFn(_Printer().doprint(expr))
