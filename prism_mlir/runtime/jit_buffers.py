@@ -135,7 +135,7 @@ def buffer_at(address: int, signature: TensorSignature) -> Array:
     aligned = ctypes.c_void_p.from_address(address + ctypes.sizeof(ctypes.c_void_p)).value
     count = int(np.prod(signature.shape))
     memory = (ctypes.c_byte * (count * signature.numpy_dtype.itemsize)).from_address(aligned or 0)
-    return np.frombuffer(memory, signature.numpy_dtype, count).reshape(signature.shape)
+    return np.ndarray(signature.shape, signature.numpy_dtype, memory)
 
 
 def owned_copy(array: Array) -> ctypes.Structure:
@@ -147,5 +147,5 @@ def owned_copy(array: Array) -> ctypes.Structure:
     if not address:
         raise MemoryError
     ctypes.memmove(address, array.ctypes.data, array.nbytes)
-    copy.allocated = copy.aligned = address  # type: ignore[attr-defined]
+    copy.allocated = copy.aligned = address
     return copy

@@ -57,14 +57,8 @@ def plan(steps: Sequence[Step]) -> Plan:
     >>> plan(both)
     Plan(islands=((0, 2),), order=(1, 0, 2, 3))
     """
-    phases = _phases(steps)
-    together = nx.Graph()
-    for k, step in enumerate(steps):
-        if step.part is Part.CANDIDATE:
-            together.add_node(k)
-            same = (n for n in step.needs if steps[n].part is Part.CANDIDATE and phases[n] == phases[k])
-            together.add_edges_from((k, n) for n in same)
-    islands = sorted(tuple(sorted(c)) for c in nx.connected_components(together))
+    phases = _sunk(steps, _phases(steps))
+    islands = _together(steps, phases)
     later = defaultdict[int, list[int]](list)
     for k, step in enumerate(steps[:-1]):
         if step.part is not Part.CANDIDATE:
@@ -74,6 +68,32 @@ def plan(steps: Sequence[Step]) -> Plan:
         ordered += later[phase]
         ordered += [k for island in islands if phases[island[0]] == phase for k in island]
     return Plan(tuple(islands), (*ordered, *range(len(steps) - 1, len(steps))))
+
+
+def _together(steps: Sequence[Step], phases: Sequence[int]) -> list[tuple[int, ...]]:
+    """Candidates of one phase that are connected."""
+    graph = nx.Graph()
+    for k, step in enumerate(steps):
+        if step.part is Part.CANDIDATE:
+            graph.add_node(k)
+            same = (n for n in step.needs if steps[n].part is Part.CANDIDATE and phases[n] == phases[k])
+            graph.add_edges_from((k, n) for n in same)
+    return sorted(tuple(sorted(c)) for c in nx.connected_components(graph))
+
+
+def _sunk(steps: Sequence[Step], phases: Sequence[int]) -> list[int]:
+    """Phases where what only later islands read runs with the first of them."""
+    found = list(phases)
+    users: dict[int, list[int]] = defaultdict(list)
+    for k, step in enumerate(steps):
+        for n in step.needs:
+            users[n].append(k)
+    for island in sorted(_together(steps, phases), key=lambda i: -phases[i[0]]):
+        readers = {u for k in island for u in users[k]} - set(island)
+        if readers and all(steps[u].part is Part.CANDIDATE for u in readers):
+            for k in island:
+                found[k] = min(found[u] for u in readers)
+    return found
 
 
 _SOURCES = -1

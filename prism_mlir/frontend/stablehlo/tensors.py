@@ -152,33 +152,50 @@ def slice_(op: Any) -> list[Value]:
 
 
 def dynamic_slice(op: Any) -> list[Value]:
-    """A slice whose start is a number in the end. One that would reach over the edge is moved back, as StableHLO has it."""
+    """A slice from a start on that may be known at run time only. One over the edge is moved back, as StableHLO has it."""
     from mlir.dialects import tensor
 
     value, *starts = op.operands
     sizes = integers(op, "slice_sizes")
-    low = _starts(value, starts, sizes)
-    return [tensor.ExtractSliceOp(op.results[0].type, value, [], [], [], low, sizes, [1] * len(sizes)).result]
+    low, given = _starts(value, starts, sizes)
+    return [tensor.ExtractSliceOp(op.results[0].type, value, given, [], [], low, sizes, [1] * len(sizes)).result]
 
 
 def dynamic_update_slice(op: Any) -> list[Value]:
-    """A tensor with another one written into it, from a start on that is a number."""
+    """A tensor with another one written into it, from a start on; see :func:`dynamic_slice`."""
     whole, value, *starts = op.operands
-    return [inserted(value, whole, _starts(whole, starts, shape_of(value)))]
+    low, given = _starts(whole, starts, shape_of(value))
+    return [inserted(value, whole, low, given)]
 
 
-def _starts(value: Value, starts: Sequence[Value], sizes: Sequence[int | None]) -> list[int]:
+def _starts(value: Value, starts: Sequence[Value], sizes: Sequence[int | None]) -> tuple[list[int], list[Value]]:
+    """Where a slice starts, in bounds: numbers, with a mark for each that is known at run time only, and those."""
+    from mlir import ir
+
     shape = shape_of(value)
     if len(starts) != len(shape) or len(sizes) != len(shape):
         raise ValueError("its starts do not fit its operand")
     if None in shape or None in sizes:
         raise Refused("of a `?`", "give the dim a number")
-    numbers = [known_integer(v) for v in starts]
-    if None in numbers:
-        raise Refused("from a start that is not constant", "use stablehlo.slice")
-    return [
-        min(max(n or 0, 0), (whole or 0) - (part or 0)) for n, whole, part in zip(numbers, shape, sizes, strict=True)
-    ]
+    low, given = [], []
+    for start, whole, part in zip(starts, shape, sizes, strict=True):
+        last, known = (whole or 0) - (part or 0), known_integer(start)
+        if last < 0:
+            raise ValueError("its slice is larger than its operand")
+        if known is None and last:
+            low.append(ir.ShapedType.get_dynamic_size())
+            given.append(_in_bounds(scalar(start), last))
+        else:
+            low.append(min(max(known or 0, 0), last))
+    return low, given
+
+
+def _in_bounds(start: Value, last: int) -> Value:
+    from mlir import ir
+    from mlir.dialects import arith
+
+    place = arith.IndexCastOp(ir.IndexType.get(), start).result
+    return arith.MinSIOp(arith.MaxSIOp(place, index(0)).result, index(last)).result
 
 
 def concatenate(op: Any) -> list[Value]:
@@ -197,16 +214,16 @@ def concatenate(op: Any) -> list[Value]:
     return [whole]
 
 
-def inserted(value: Value, whole: Value, offsets: Sequence[int]) -> Value:
-    """``whole`` with ``value`` written into it."""
+def inserted(value: Value, whole: Value, offsets: Sequence[int], given: Sequence[Value] = ()) -> Value:
+    """``whole`` with ``value`` written into it. given: offsets that are known at run time only."""
     from mlir import ir
     from mlir.dialects import tensor
 
     dynamic = ir.ShapedType.get_dynamic_size()
     shape = shape_of(value)
-    given = [size(value, k) for k, n in enumerate(shape) if n is None]
+    sized = [size(value, k) for k, n in enumerate(shape) if n is None]
     sizes = [dynamic if n is None else n for n in shape]
-    return tensor.InsertSliceOp(value, whole, [], given, [], offsets, sizes, [1] * len(shape)).result
+    return tensor.InsertSliceOp(value, whole, given, sized, [], offsets, sizes, [1] * len(shape)).result
 
 
 def pad(op: Any) -> list[Value]:

@@ -97,3 +97,23 @@ def test_two_products_around_an_operation_that_stays_are_two_islands() -> None:
         Step(R, frozenset({2, 3}), True),
     ]
     assert plan(steps) == Plan(islands=((0, 3), (2,)), order=(0, 3, 1, 2, 4))
+
+
+@given(blocks())
+def test_what_only_islands_read_is_in_one_of_them(steps: list[Step]) -> None:
+    found = groups(plan(steps))
+    of = {k: island for island in found for k in island}
+    for island in found:
+        readers = {k for k, s in enumerate(steps) if s.needs & island} - island
+        assert not readers or any(steps[k].part is R for k in readers), (island, [of[k] for k in readers])
+
+
+def test_what_a_later_island_alone_reads_goes_with_it() -> None:
+    steps = [
+        Step(C, frozenset()),
+        Step(R, frozenset({0})),
+        Step(C, frozenset()),
+        Step(C, frozenset({1, 2})),
+        Step(R, frozenset({3}), True),
+    ]
+    assert plan(steps) == Plan(islands=((0,), (2, 3)), order=(0, 1, 2, 3, 4))

@@ -39,12 +39,6 @@ UNSUPPORTED = {
     unary("stablehlo.and").replace("(%a)", "(%a, %a)").replace(f"({F44}) ->", f"({F44}, {F44}) ->"): (
         "stablehlo.and on elements of type f32, rewrite it with supported operations"
     ),
-    module(
-        f'"stablehlo.dynamic_slice"(%a, %s, %s) <{{slice_sizes = array<i64: 2, 2>}}> '
-        f": ({F44}, tensor<i32>, tensor<i32>) -> tensor<2x2xf32>",
-        "tensor<2x2xf32>",
-        f"%a: {F44}, %s: tensor<i32>",
-    ): "stablehlo.dynamic_slice from a start that is not constant, use stablehlo.slice",
     unary("stablehlo.abs").replace("f32", "ui8"): (
         "stablehlo.abs on elements of type ui8, use floats or signed integers"
     ),

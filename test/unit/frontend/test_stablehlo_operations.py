@@ -356,6 +356,18 @@ def test_slices_from_constants(given: tuple[int, int], used: tuple[int, int]) ->
     close(started("stablehlo.dynamic_update_slice", [whole, part], given, "tensor<6x9xf64>"), expected)
 
 
+@pytest.mark.parametrize(("given", "used"), STARTS)
+def test_slices_from_starts_known_at_run_time(given: tuple[int, int], used: tuple[int, int]) -> None:
+    whole, part = RNG.standard_normal((6, 9)), RNG.standard_normal((3, 4))
+    rows, columns = slice(used[0], used[0] + 3), slice(used[1], used[1] + 4)
+    starts = [np.array(n, np.int32) for n in given]
+    sizes = "slice_sizes = array<i64: 3, 4>"
+    close(run("stablehlo.dynamic_slice", [whole, *starts], "tensor<3x4xf64>", sizes), whole[rows, columns])
+    expected = whole.copy()
+    expected[rows, columns] = part
+    close(run("stablehlo.dynamic_update_slice", [whole, part, *starts], "tensor<6x9xf64>"), expected)
+
+
 @pytest.mark.parametrize("dim", [0, 1])
 def test_concatenate(dim: int) -> None:
     shapes = [(2, 3), (2, 1), (2, 4)] if dim == 1 else [(1, 3), (2, 3)]
