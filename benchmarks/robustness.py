@@ -4,8 +4,8 @@ Real files of the repository (MLIR, PTX, JSON) are damaged and given to ``prism`
 on memory and time. A command may end with 0, or with 1 and an error that names a place; a traceback, a signal, a hang, or
 something left behind is a failure. The generators are those of test/unit/robustness/fuzz.
 
-Input number i is made from seed ``--seed`` + i; a failure names it, so that ``--seed I --count 1 --target T`` repeats it. The command
-ends with status 1 after a failure.
+Input number i is made from seed ``--seed`` + i; a failure names it, so that ``--seed I --count 1`` with the same targets repeats
+it. The command ends with status 1 after a failure.
 
     python benchmarks/robustness.py [--count N] [--seconds S] [--seed S] [--target T] [--keep DIR]
 """
@@ -25,8 +25,8 @@ import typer
 
 sys.path.append(str(Path(__file__).resolve().parents[1] / "test" / "unit" / "robustness" / "fuzz"))
 
-from command_targets import TARGETS, Target, attempt, import_everything  # noqa: E402
-from input_makers import make_input  # noqa: E402
+from command_targets import TARGETS, Target, attempt, import_everything
+from input_makers import make_input
 
 
 def main(

@@ -22,31 +22,43 @@ CODE = frozenset({"eval", "exec", "compile", "__import__"})
 DESERIALIZERS = frozenset(
     {"pickle", "_pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "jsonpickle", "yaml"}
 )
-SHELL = frozenset({"system", "popen", "getoutput", "getstatusoutput", "create_subprocess_shell"})
+SHELL = frozenset({"os.system", "os.popen", "subprocess.getoutput", "subprocess.getstatusoutput"})
+SHELL |= {"asyncio.create_subprocess_shell"}
 # These run text, or pickles: sympify and what is built on it call eval.
 CALLS = frozenset({"sympify", "parse_expr", "sympy.S", "torch.load", "numexpr.evaluate", "pandas.eval"})
 
 
 def offences(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Line and reason of everything forbidden in a module."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            roots = [a.name for a in node.names] if isinstance(node, ast.Import) else [node.module or ""]
-            yield from ((node.lineno, r.split(".")[0]) for r in roots if r.split(".")[0] in DESERIALIZERS)
-            names = {a.name for a in node.names} if isinstance(node, ast.ImportFrom) else set()
-            yield from ((node.lineno, name) for name in sorted(names & (SHELL | CODE | CALLS)))
-        elif isinstance(node, ast.Name) and node.id in CODE:  # also where it is only passed on
+    nodes = list(ast.walk(tree))
+    own = {n.name for n in nodes if isinstance(n, ast.FunctionDef)}
+    own |= {a.asname or a.name for n in nodes if isinstance(n, ast.ImportFrom) for a in n.names}
+    for node in nodes:
+        if isinstance(node, ast.Import):
+            roots = {alias.name.split(".")[0] for alias in node.names}
+            yield from ((node.lineno, root) for root in sorted(roots & DESERIALIZERS))
+        elif isinstance(node, ast.ImportFrom):
+            yield from ((node.lineno, what) for what in _from(node))
+        elif isinstance(node, ast.Name) and node.id in CODE - own:  # also where it is only passed on
             yield node.lineno, node.id
         elif isinstance(node, ast.Call):
-            yield from ((node.lineno, reason) for reason in _call(node))
+            yield from ((node.lineno, what) for what in _call(node))
+
+
+def _from(node: ast.ImportFrom) -> Iterator[str]:
+    root = (node.module or "").split(".")[0]
+    if root in DESERIALIZERS:
+        yield root
+    for alias in node.names:
+        if f"{root}.{alias.name}" in SHELL or alias.name in CALLS or (root == "builtins" and alias.name in CODE):
+            yield alias.name
 
 
 def _call(node: ast.Call) -> Iterator[str]:
     name = ast.unparse(node.func)
     last = name.rsplit(".", 1)[-1]
-    if isinstance(node.func, ast.Attribute) and last in SHELL:
-        yield last
-    if (name in CALLS or last in CALLS) and not any(k.arg == "strict" for k in node.keywords):  # strict takes no text
+    strict = any(keyword.arg == "strict" for keyword in node.keywords)  # sympify takes no text then
+    if name in SHELL or name.startswith("os.exec") or ((name in CALLS or last in CALLS) and not strict):
         yield name
     for keyword in node.keywords:
         off = isinstance(keyword.value, ast.Constant) and keyword.value.value is False
@@ -79,6 +91,7 @@ def test_the_exceptions_are_needed() -> None:
         "import os.path, marshal",
         "import yaml",
         "from os import system",
+        "from builtins import exec",
         "os.system(line)",
         "subprocess.getoutput(line)",
         "subprocess.run(line, shell=True)",
@@ -94,7 +107,15 @@ def test_the_scan_finds(code: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "code", ["re.compile(p)", "np.load(path, allow_pickle=False)", "subprocess.run([a], shell=False)", "x.eval(y)"]
+    "code",
+    [
+        "re.compile(p)",
+        "np.load(path, allow_pickle=False)",
+        "subprocess.run([a], shell=False)",
+        "x.eval(y)",
+        "platform.system()",
+        "from a import compile\ncompile(b)",
+    ],
 )
 def test_the_scan_leaves_alone(code: str) -> None:
     assert list(offences(ast.parse(code))) == []

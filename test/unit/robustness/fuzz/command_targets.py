@@ -275,5 +275,5 @@ def import_everything() -> None:
             if module not in sys.modules and not module.startswith(("__", "encodings")):
                 try:
                     importlib.import_module(module)
-                except Exception:  # noqa: BLE001, S112  (an optional part; the children will say so if they need it)
+                except Exception:
                     continue

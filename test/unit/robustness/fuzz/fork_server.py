@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
+import io
 import os
 import resource
 import signal
@@ -19,7 +20,7 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 CRASHED = 70  # exit code where the call raised
 
@@ -45,7 +46,7 @@ class Outcome:
     seconds: float
 
 
-def run(call: Callable[[], int], folder: Path, limits: Limits = Limits()) -> Outcome:  # noqa: B008  (frozen)
+def run(call: Callable[[], int], folder: Path, limits: Limits = Limits()) -> Outcome:
     """``call()`` in a child whose working directory is ``folder``."""
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         started = time.monotonic()
@@ -91,6 +92,10 @@ def _kill_group(pid: int) -> None:
         os.killpg(pid, signal.SIGKILL)
 
 
+def _stream(descriptor: int) -> TextIO:
+    return io.TextIOWrapper(io.FileIO(descriptor, "w", closefd=False), "utf-8", "backslashreplace", write_through=True)
+
+
 def _child(call: Callable[[], int], folder: Path, limits: Limits, out: int, err: int) -> NoReturn:
     code = CRASHED
     try:
@@ -99,9 +104,7 @@ def _child(call: Callable[[], int], folder: Path, limits: Limits, out: int, err:
         null = os.open(os.devnull, os.O_RDONLY)
         for descriptor, place in ((null, 0), (out, 1), (err, 2)):
             os.dup2(descriptor, place)
-        sys.stdout, sys.stderr = (
-            open(n, "w", encoding="utf-8", errors="backslashreplace", closefd=False) for n in (1, 2)
-        )  # noqa: SIM115, PTH123
+        sys.stdout, sys.stderr = _stream(1), _stream(2)
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         resource.setrlimit(resource.RLIMIT_AS, (limits.memory, limits.memory))
         resource.setrlimit(resource.RLIMIT_CPU, (limits.cpu_seconds, limits.cpu_seconds + 5))

@@ -143,7 +143,7 @@ def change_number(rng: random.Random, text: bytes, _: Sequence[bytes]) -> bytes:
 
 def change_dim(rng: random.Random, text: bytes, _: Sequence[bytes]) -> bytes:
     """The same number everywhere, so that shapes go on to agree."""
-    found = sorted({n for n in re.findall(rb"(?<=[<x\[ ])\d+(?=[x,\]> ])", text)})
+    found = sorted(set(re.findall(rb"(?<=[<x\[ ])\d+(?=[x,\]> ])", text)))
     if not found:
         return text
     old = rng.choice(found)
@@ -152,7 +152,7 @@ def change_dim(rng: random.Random, text: bytes, _: Sequence[bytes]) -> bytes:
 
 def rename(rng: random.Random, text: bytes, _: Sequence[bytes]) -> bytes:
     """A name everywhere becomes one that is odd, or taken."""
-    found = sorted({n for n in re.findall(rb"[%@][\w$.-]+", text)})
+    found = sorted(set(re.findall(rb"[%@][\w$.-]+", text)))
     if not found:
         return text
     old = rng.choice(found)
