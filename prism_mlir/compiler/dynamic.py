@@ -161,7 +161,7 @@ class _Compiler:
         built = build_program(function.at(sizes), self.options, place, None, self.progress, self.records, self.pool)
         ends = [0]
         for part in built.parts:
-            ends.append(ends[-1] + len(part.part.program.nodes))
+            ends.append(ends[-1] + part.part.count)
         return tuple(pairwise(ends))
 
     def _variant(self, function: SizedFunction, bucket: Bucket, cuttings: Sequence[Ranges]) -> Variant:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from prism_mlir.compiler.choices import Choices
 from prism_mlir.compiler.discover import Discovery
@@ -20,6 +21,7 @@ from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.graph.errors import CodegenError, LimitError, Location, PrismError
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
 from prism_mlir.graph.program import Program
+from prism_mlir.search.moves import as_copy, runs_of_moves
 from prism_mlir.search.partition import Cut, Part, block_operators, crossing, part_of, partition
 from prism_mlir.tune.records.store import Records
 from prism_mlir.tune.roofline import roofline
@@ -73,7 +75,7 @@ def build_program(
         parts = builder.merge(builder.build(0, len(program.nodes)))
     bounds = [0]
     for built in parts:
-        bounds.append(bounds[-1] + len(built.part.program.nodes))
+        bounds.append(bounds[-1] + built.part.count)
     return BuiltProgram(parts, tuple(crossing(program, b) for b in bounds[1:-1]))
 
 
@@ -105,7 +107,7 @@ class _Builder:
         if whole and (enough or model_us(whole) <= self._good_us(first, last)):
             return whole
         found, failure = [whole] if whole else [], None
-        for cut in (self._pieces, self._singles):
+        for cut in (self._between_moves, self._pieces, self._singles):
             try:
                 found.append(cut(first, last))
             except CodegenError as error:
@@ -121,8 +123,8 @@ class _Builder:
         """Put neighbours together where the model finds one part faster than both."""
         merged, k = list(parts), 0 if self.options.alternatives else len(parts)
         while k + 1 < len(merged) and not any(p.discovery.interrupted for p in merged):
-            first = sum(len(p.part.program.nodes) for p in merged[:k])
-            last = first + sum(len(p.part.program.nodes) for p in merged[k : k + 2])
+            first = sum(p.part.count for p in merged[:k])
+            last = first + sum(p.part.count for p in merged[k : k + 2])
             try:
                 fits = last - first <= self.options.limits.operators
                 both = (self.whole(first, last),) if fits else ()
@@ -139,6 +141,7 @@ class _Builder:
         """Operators ``first .. last - 1`` as one part. Raises :class:`CodegenError` where that cannot be built."""
         if (first, last) not in self.tried:
             part = part_of(self.program, first, last)
+            part = replace(part, program=as_copy(part.program) or part.program)
             if last - first == len(self.program.nodes):
                 part = replace(part, program=replace(part.program, name=self.program.name))
             try:
@@ -166,6 +169,13 @@ class _Builder:
         target = find_target(self.options.target)
         return roofline(part_of(self.program, first, last).program, target).total_us + target.ramp_us
 
+    def _between_moves(self, first: int, last: int) -> tuple[BuiltPart, ...]:
+        """Reshapes, which no search finds anything for, as parts of their own, and what lies between them."""
+        cuts = runs_of_moves(self.program, first, last)
+        if len(cuts) == 2:
+            raise CodegenError("no reshape to cut at", self.place)
+        return tuple(part for a, b in pairwise(cuts) for part in self.build(a, b))
+
     def _pieces(self, first: int, last: int) -> tuple[BuiltPart, ...]:
         program = part_of(self.program, first, last).program
         limit = min(self.options.limits.operators, block_operators(program, 0, len(program.nodes)) - 1)
@@ -176,8 +186,8 @@ class _Builder:
             raise CodegenError(few, self.place, "raise the limit (--limit operators=N)") from None
         parts: list[BuiltPart] = []
         for piece in found.parts:
-            parts += self.build(first, first + len(piece.program.nodes))
-            first += len(piece.program.nodes)
+            parts += self.build(first, first + piece.count)
+            first += piece.count
         return tuple(parts)
 
 

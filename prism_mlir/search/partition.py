@@ -23,11 +23,13 @@ class Part:
     inputs:  the value of the whole program that each input of the part is (input ``k`` is argument ``k`` of the part)
     outputs: for each output of the part the value of the whole program that it is, and the program output that it stores;
              ``None`` where it is kept for later parts
+    count:   how many operators of the whole program it is
     """
 
     program: Program
     inputs: tuple[int, ...]
     outputs: tuple[tuple[int, int | None], ...]
+    count: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +118,7 @@ def part_of(program: Program, first: int, last: int) -> Part:
     body = tuple(ProgramNode(n.op, tuple(number[v] for v in n.operands), n.dtype, n.shift) for n in nodes)
     ins = tuple(_input(program, v, k) for k, v in enumerate(inputs))
     outs = tuple(_output(program, v, k, number[v]) for v, k in kept)
-    return Part(Program(f"{program.name[:80]}_{first}", ins, body, outs), inputs, tuple(kept))
+    return Part(Program(f"{program.name[:80]}_{first}", ins, body, outs), inputs, tuple(kept), last - first)
 
 
 def _input(program: Program, value: int, position: int) -> ProgramInput:

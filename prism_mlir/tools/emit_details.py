@@ -63,7 +63,7 @@ def details(done: Compilation) -> dict[str, Any]:
     target, first, parts = find_target(done.options.target), 0, []
     for built in done.built.parts:
         parts.append(_part(done, built, first, target))
-        first += len(built.part.program.nodes)
+        first += built.part.count
     return {
         "format": FORMAT,
         "target": {name: getattr(target, name) for name in _TARGET},
