@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prism_mlir.frontend.probe import check_survives
 from prism_mlir.frontend.stablehlo.text import generic_text, is_stablehlo, needs_jaxlib
 from prism_mlir.frontend.text_guard import check_text, decode
 from prism_mlir.frontend.xdsl_text import for_xdsl
@@ -96,18 +97,42 @@ def read_module(text: str, filename: str = "<input>", *, normalise: bool = True)
     Operations of other unregistered dialects in generic form (our own ``sgraph``) pass through. Source locations survive
     normalisation, except those of constants, which upstream folds and merges.
 
-    Raises :class:`InputError` at the first diagnostic, and :class:`~prism_mlir.graph.errors.LimitError` for text that
-    would exhaust upstream's recursive parser.
+    Raises :class:`InputError` at the first diagnostic, or where upstream would end the process, and
+    :class:`~prism_mlir.graph.errors.LimitError` for text that would exhaust upstream's recursive parser.
 
     >>> read_module("func.func private @f(f32)", "a.mlir").text.splitlines()[0]
     '"builtin.module"() ({'
     """
     check_text(text, filename)
-    foreign = is_stablehlo(text)
-    if foreign and needs_jaxlib(text):
-        text = generic_text(text, filename)
-    result = UpstreamModule(_parse(text, filename, new_context()), filename)
-    if foreign:
+    _import_all(text)
+    check_survives(
+        text,
+        filename,
+        lambda whole: _read(whole, filename, normalise),
+        lambda part: _read_generic(part, filename),
+        kind="normalised" if normalise else "read",
+        includes=("read",),
+    )
+    return _read(text, filename, normalise)
+
+
+def _import_all(text: str) -> None:
+    """Import here what reading a text needs, so that forked children find it there. Raises :class:`MissingToolError`."""
+    new_context()
+    import mlir.passmanager  # noqa: F401
+
+    if is_stablehlo(text):
+        import prism_mlir.frontend.stablehlo.convert  # noqa: F401
+
+        if needs_jaxlib(text):
+            with suppress(ImportError):
+                import jaxlib.mlir._mlir_libs._jax_mlir_ext
+                import jaxlib.mlir.passmanager  # noqa: F401
+
+
+def _read(text: str, filename: str, normalise: bool) -> UpstreamModule:
+    result = _read_generic(text, filename)
+    if is_stablehlo(text):
         from prism_mlir.frontend.stablehlo.convert import convert
 
         convert(result)
@@ -118,6 +143,13 @@ def read_module(text: str, filename: str = "<input>", *, normalise: bool = True)
     if normalise:
         _normalise(result)
     return result
+
+
+def _read_generic(text: str, filename: str) -> UpstreamModule:
+    """Parsed and verified only, by jaxlib first where that is needed."""
+    if is_stablehlo(text) and needs_jaxlib(text):
+        text = generic_text(text, filename)
+    return UpstreamModule(_parse(text, filename, new_context()), filename)
 
 
 def symbol_name(op: Any) -> str:
