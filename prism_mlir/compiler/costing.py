@@ -13,6 +13,7 @@ from prism_mlir.compiler.discover import discover
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.parts import nothing_proved
 from prism_mlir.compiler.select import build, check_outputs, select
+from prism_mlir.compiler.task_pool import open_pool
 from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.errors import CodegenError, InputError
 from prism_mlir.graph.kernel import CustomNode, KernelGraph
@@ -84,11 +85,18 @@ class CostReport:
 
 
 def proved_graphs(program: Program, options: CompileOptions, progress: Progress = lambda _: None) -> ProvedGraphs:
-    """Search and prove. Raises :class:`CodegenError` where no graph is proved, :class:`UnsupportedError` for mere moves."""
+    """Search and prove. Raises :class:`CodegenError` where no graph is proved, :class:`UnsupportedError` for mere moves.
+
+    Ctrl-C comes out of it: numbers of graphs are those of a search that was not interrupted.
+    """
     check_outputs(program)
-    found = discover(program, options.limits, seed=options.seed, progress=progress, jobs=options.jobs)
+    with open_pool(options.executor, options.jobs) as pool:
+        found = discover(program, options.limits, seed=options.seed, progress=progress, pool=pool)
+    if found.interrupted:
+        raise KeyboardInterrupt
     if not found.proved:
-        raise CodegenError(nothing_proved(program, found), None, "raise the limits (--limit operators=N)")
+        advice = "raise --time-limit" if found.out_of_time else "raise the limits (--limit operators=N)"
+        raise CodegenError(nothing_proved(program, found), None, advice)
     return ProvedGraphs(program, options, found.proved)
 
 

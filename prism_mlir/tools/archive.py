@@ -18,12 +18,12 @@ from prism_mlir.tools.files import write_atomically
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files give the same archive
 
 
-def write_tree(path: Path, files: Mapping[str, bytes]) -> None:
+def write_tree(path: Path, files: Mapping[str, bytes], *, force: bool = False) -> None:
     """Write files (path below -> content) to a folder, or to an archive where the name says so.
 
-    Raises :class:`InputError` where the folder exists, or cannot be written; an archive of that name is replaced.
+    Raises :class:`InputError` where it exists, unless ``force`` replaces it, or cannot be written.
     """
-    check_writable(path)
+    check_writable(path, force=force)
     if path.name.endswith((".tar.gz", ".tgz")):
         write_atomically(path, _tar(_stem(path), files))
     elif path.suffix == ".zip":
@@ -32,12 +32,40 @@ def write_tree(path: Path, files: Mapping[str, bytes]) -> None:
         _write_folder(path.resolve(), files)
 
 
-def check_writable(path: Path) -> None:
+def check_writable(path: Path, *, force: bool = False) -> None:
     """Say so before the work is done. Raises as :func:`write_tree`."""
-    if path.is_dir():
-        raise InputError(f"cannot write '{path}': it is there already", None, "remove it, or name another one")
+    if path.suffix.lower() in OTHER_ARCHIVES and not path.name.endswith((".tar.gz", ".tgz")):
+        raise InputError(
+            f"cannot write '{path}': '{path.suffix}' is no archive that is made here",
+            None,
+            "end it in .tar.gz, .tgz or .zip, or name a folder",
+        )
     if not path.parent.is_dir():
         raise InputError(f"cannot write '{path}': there is no folder '{path.parent}'", None, "make it first")
+    if not os.access(path.parent, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write '{path}': Permission denied", None, "name another place")
+    if not os.path.lexists(path):
+        return
+    if not force:
+        raise InputError(
+            f"cannot write '{path}': it is there already", None, "remove it, name another one, or give --force"
+        )
+    if path.is_dir() and (path.is_symlink() or _is_archive(path) or not _is_bundle(path)):
+        raise InputError(f"cannot replace '{path}': it is a folder, and no bundle", None, "name another one")
+    if not path.is_dir() and not _is_archive(path):
+        raise InputError(f"cannot replace '{path}' with a folder: it is a file", None, "name another one")
+
+
+OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".gz", ".bz2", ".xz", ".zst", ".tbz", ".tbz2", ".txz", ".lz4", ".cab")
+
+
+def _is_archive(path: Path) -> bool:
+    return path.name.endswith((".tar.gz", ".tgz", ".zip"))
+
+
+def _is_bundle(path: Path) -> bool:
+    """Whether nothing is lost with a folder that its maker did not put there."""
+    return (path / "bundle.json").is_file() or not any(path.iterdir())
 
 
 def _write_folder(path: Path, files: Mapping[str, bytes]) -> None:
@@ -50,11 +78,26 @@ def _write_folder(path: Path, files: Mapping[str, bytes]) -> None:
             mask = os.umask(0)
             os.umask(mask)
             scratch.chmod(0o777 & ~mask)  # a scratch folder is private
-            scratch.rename(path)
+            _put(scratch, path)
         finally:
             shutil.rmtree(scratch, ignore_errors=True)
     except OSError as error:
         raise InputError(f"cannot write '{path}': {error.strerror}", None, "name another place") from None
+
+
+def _put(scratch: Path, path: Path) -> None:
+    """Give a folder its name. What has it steps aside first, and comes back where that fails."""
+    if not path.exists():
+        scratch.rename(path)
+        return
+    old = scratch.with_name(f"{scratch.name}.old")
+    path.rename(old)
+    try:
+        scratch.rename(path)
+    except OSError:
+        old.rename(path)
+        raise
+    shutil.rmtree(old, ignore_errors=True)
 
 
 def _stem(path: Path) -> str:

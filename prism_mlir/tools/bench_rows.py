@@ -10,32 +10,24 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from prism_mlir.graph.errors import CodegenError, ExecutionError, InputError, PrismError
+from prism_mlir.graph.errors import CodegenError, ExecutionError, InputError, MissingToolError, PrismError
+from prism_mlir.tools import options as opt
+from prism_mlir.tools.usage import UsageError
+from prism_mlir.tune.targets import DEFAULT_TARGET
 
 if TYPE_CHECKING:
     from prism_mlir.compiler.measured_row import MeasuredRow
 
 PEERS = ("torch", "compile", "triton")
 
-Files = Annotated[
-    list[Path] | None, typer.Argument(metavar="[FILES]", help="MLIR files with a function of linalg operations each.")
-]
-Paper = Annotated[bool, typer.Option("--paper", help="The ten programs of the paper's Figure 6 (needs a checkout).")]
-Peers = Annotated[
-    str | None,
-    typer.Option(
-        metavar="LIST",
-        help="What to compare with: torch (eager), compile (torch.compile max-autotune), triton, or none; by default all "
-        "that there are.",
-    ),
-]
-Target = Annotated[str, typer.Option(help="Chip: sm_80, sm_86, sm_90, ... Code for sm_80 runs on all later ones.")]
-Schedules = Annotated[
-    int, typer.Option(min=1, max=32, help="How many of the best schedules are measured, of which the fastest counts.")
-]
-Minutes = Annotated[float, typer.Option(min=0.1, help="Time to measure in; what is left then is skipped.")]
-Jobs = Annotated[int, typer.Option(min=1, help="Processes to search and prove with.")]
-Check = Annotated[bool, typer.Option(help="First run the kernels on the PTX machine and compare them.")]
+
+def peer_names(text: str) -> tuple[str, ...]:
+    """The peers of ``torch,triton`` or ``none``. Raises :class:`InputError` for a name that none has."""
+    names = [word.strip() for word in text.split(",") if word.strip() not in ("", "none")]
+    for name in names:
+        if name not in PEERS:
+            raise InputError(f"no peer is called '{name}'", None, f"known are {', '.join(PEERS)}, none")
+    return tuple(p for p in PEERS if p in names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,38 +39,69 @@ class Wanted:
     target: str
     schedules: int
     jobs: int
+    executor: str
     check: bool
 
 
-def wanted(
-    files: Sequence[Path], paper: bool, peers: str | None, target: str, schedules: int, jobs: int, check: bool
-) -> Wanted:
-    """What the options of a command mean. Raises :class:`InputError` for none, missing ones, and unknown peers."""
-    from prism_mlir.compiler.paper_rows import paper_files
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Options of ``prism bench`` and ``prism bundle``: what is measured."""
 
-    found = [*files, *(paper_files() if paper else ())]
-    if not found:
-        raise InputError("there is nothing to measure", None, "name .mlir files, or give --paper")
-    for path in found:
-        if not path.is_file():
-            raise InputError(f"cannot read '{path}': there is no such file", None, "name an .mlir file")
-    return Wanted(tuple(found), parse_peers(peers), target, schedules, jobs, check)
+    paper: Annotated[
+        bool, typer.Option("--paper", help="The ten programs of the paper's Figure 6 (needs a checkout).")
+    ] = False
+    peers: Annotated[
+        str | None,
+        typer.Option(
+            "--peers",
+            metavar="LIST",
+            help="What to compare with: torch (eager), compile (torch.compile max-autotune), triton, or none; by default all "
+            "that there are.",
+            callback=opt.valid(peer_names),
+            autocompletion=opt.words(*PEERS, "none"),
+        ),
+    ] = None
+    target: opt.Target = DEFAULT_TARGET
+    schedules: Annotated[
+        int,
+        typer.Option(
+            "--schedules",
+            min=1,
+            max=32,
+            metavar="N",
+            help="How many of the best schedules are measured, of which the fastest counts.",
+        ),
+    ] = 4
+    check: opt.Check = True
+
+    def of(self, files: Sequence[Path], workers: opt.Workers) -> Wanted:
+        """What they mean. Raises :class:`UsageError` for no files, :class:`InputError` for missing ones."""
+        from prism_mlir.compiler.paper_rows import paper_files
+
+        found = [*files, *(paper_files() if self.paper else ())]
+        if not found:
+            raise UsageError("there is nothing to measure", None, "name .mlir files, or give --paper")
+        for path in found:
+            opt.check_source(path)
+        peers = parse_peers(self.peers)
+        return Wanted(tuple(found), peers, self.target, self.schedules, workers.jobs, workers.executor, self.check)
 
 
 def parse_peers(text: str | None) -> tuple[str, ...]:
     """``torch,triton`` or ``none``; not given, all. torch is looked for where it is measured, triton where kernels are built.
 
-    Raises :class:`InputError` for an unknown name.
+    Raises :class:`InputError` for an unknown name, :class:`MissingToolError` where triton is asked for and not installed.
     """
     from prism_mlir.compiler.triton_peers import triton_installed
 
     if text is None:
         return tuple(p for p in PEERS if p != "triton" or triton_installed())
-    names = [word.strip() for word in text.split(",") if word.strip() not in ("", "none")]
-    for name in names:
-        if name not in PEERS:
-            raise InputError(f"--peers: no peer is called '{name}'", None, f"known are {', '.join(PEERS)}, none")
-    return tuple(p for p in PEERS if p in names)
+    names = peer_names(text)
+    if "triton" in names and not triton_installed():
+        raise MissingToolError(
+            "--peers: triton is not installed", None, 'pip install "prism-mlir[triton]", or leave it out'
+        )
+    return names
 
 
 def build_rows(want: Wanted, progress: Callable[[str], None]) -> list[MeasuredRow]:
@@ -108,7 +131,9 @@ def _build_row(path: Path, want: Wanted, progress: Callable[[str], None]) -> Mea
     from prism_mlir.compiler.pipeline import compile_file
     from prism_mlir.compiler.triton_peers import triton_kernels
 
-    options = CompileOptions(target=want.target, jobs=want.jobs, check=False)  # each candidate is checked below
+    options = CompileOptions(
+        target=want.target, jobs=want.jobs, executor=want.executor, check=False
+    )  # each candidate is checked below
     done = compile_file(path, options, progress=progress)
     progress("checking the best schedules")
     row = measured_row(done, schedules=want.schedules, torch=want.peers, check=want.check)

@@ -15,7 +15,7 @@ from rich.markup import escape
 from prism_mlir.graph.errors import InputError, Location
 from prism_mlir.runtime.bundle.command import FORMAT
 from prism_mlir.tools.files import read_json
-from prism_mlir.tools.terminal import new_table
+from prism_mlir.tools.terminal import new_table, print_table
 
 NAMES = {"torch": "PyTorch eager", "compile": "PyTorch compiled", "triton": "Triton", "prism": "Prism"}
 OURS = "prism"
@@ -127,7 +127,7 @@ def _print_lines(console: Console, lines: Sequence[Line]) -> None:
             _ratio(line.relative(OURS)),
             _ratio(line.paper),
         )
-    console.print(table)
+    print_table(console, table)
     ours_to_best = [r for line in lines if (r := line.relative(OURS)) is not None]
     mean = geometric_mean(ours_to_best)
     if mean is not None:

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
 from rich.text import Text
 
-from prism_mlir.tools.terminal import new_table, plain_console
+from prism_mlir.tools.terminal import new_table, print_table
 from prism_mlir.tune.records.database import file_bytes
 from prism_mlir.tune.records.overview import Group, Kept, Overview
 from prism_mlir.tune.records.schema import SCHEMA_VERSION
@@ -22,7 +23,7 @@ def list_data(path: Path, seen: Overview | None) -> dict[str, Any]:
     """The list as JSON values."""
     return {
         "path": str(path),
-        "schema": SCHEMA_VERSION,
+        "records_version": SCHEMA_VERSION,
         "bytes": file_bytes(path),
         "families": [] if seen is None else [_family_line(seen, family) for family in seen.families],
         "alone": [] if seen is None else [_row_data(choice.row) for choice in seen.alone],
@@ -85,12 +86,11 @@ def _measurement_data(found: Measurement) -> dict[str, Any]:
     }
 
 
-def print_list(path: Path, seen: Overview | None) -> None:
+def print_list(console: Console, path: Path, seen: Overview | None) -> None:
     """The list for people."""
     if seen is None:
-        print(f"{path}: there are no records yet")
+        console.print(f"{path}: there are no records yet", markup=False)
         return
-    console = plain_console()
     table = new_table("family", "program", "graphs", "tuned for", "best", "bytes", "written")
     for family in seen.families:
         about = family.row.about
@@ -99,7 +99,7 @@ def print_list(path: Path, seen: Overview | None) -> None:
         cells = [family.row.key[:_SHORT], *told, str(seen.bytes_of(family)), family.row.written[:16]]
         table.add_row(*(Text(_plain(cell)) for cell in cells))
     if seen.families:
-        console.print(table)
+        print_table(console, table)
     runs = len({step.parent for step in seen.steps})
     counts = [
         amount(len(seen.families), "family", "families"),
@@ -119,7 +119,7 @@ def amount(number: int, one: str, many: str | None = None) -> str:
     return f"{number} {one if number == 1 else many or one + 's'}"
 
 
-def print_family(seen: Overview, family: Group) -> None:
+def print_family(console: Console, seen: Overview, family: Group) -> None:
     """Everything of a family for people."""
     lines = [f"family   {family.row.key}", *_about_lines(family.row), f"bytes    {seen.bytes_of(family)}"]
     for choice in family.parts:
@@ -131,7 +131,7 @@ def print_family(seen: Overview, family: Group) -> None:
     for digest in sorted(family.objects):
         size = f"{seen.objects[digest].bytes} bytes" if digest in seen.objects else "not there"
         lines.append(f"object   {digest}: {size}")
-    print("\n".join(_plain(line) for line in lines))
+    console.print("\n".join(_plain(line) for line in lines), markup=False)
 
 
 def _about_lines(row: Kept) -> list[str]:

@@ -8,19 +8,32 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from prism_mlir.graph.errors import InputError, Location
+from prism_mlir.graph.errors import InputError, LimitError, Location
+
+MAX_JSON = 64 << 20
+"""Largest JSON file taken, in bytes; as objects of Python it takes some ten times that."""
 
 
 def read_json(path: Path) -> Any:
-    """The content of a JSON file. Raises a located :class:`InputError` for a file that cannot be read or is none."""
+    """The content of a JSON file. Raises a located :class:`InputError` for a file that cannot be read or is none, and
+    :class:`LimitError` for one of more than ``MAX_JSON`` bytes.
+    """
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        with path.open("rb") as stream:
+            data = stream.read(MAX_JSON + 1)
+        if len(data) > MAX_JSON:
+            raise LimitError(
+                f"the file has more than {MAX_JSON} bytes", Location(str(path), 1, 1), "is it the right one?"
+            )
+        return json.loads(data.decode("utf-8"))
     except OSError as error:
         raise InputError(f"cannot read the file: {error.strerror}", Location(str(path)), "check the path") from None
     except (UnicodeDecodeError, RecursionError):
         raise InputError("the file is not JSON", Location(str(path), 1, 1)) from None
     except json.JSONDecodeError as error:
         raise InputError(f"the file is not JSON: {error.msg}", Location(str(path), error.lineno, error.colno)) from None
+    except ValueError:
+        raise InputError("the file holds a number of thousands of digits", Location(str(path), 1, 1)) from None
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -44,3 +57,29 @@ def write_atomically(path: Path, content: str | bytes) -> None:
     except OSError as error:
         reason = error.strerror or type(error).__name__
         raise InputError(f"cannot write the file: {reason}", Location(str(path)), "check the path") from None
+
+
+def check_folder(folder: Path) -> None:
+    """Before the work is done, say what would keep files from being written to a folder. Raises :class:`InputError`."""
+    place = folder.absolute()
+    while not place.exists() and place != place.parent:
+        place = place.parent
+    if not place.is_dir():
+        raise InputError(f"cannot write to '{folder}': '{place}' is a file", None, "name another folder with -o")
+    if not os.access(place, os.W_OK | os.X_OK):
+        raise InputError(f"cannot write to '{folder}': Permission denied", None, "name another folder with -o")
+
+
+def check_file(path: Path | None) -> None:
+    """Before the work is done, say what would keep a file from being written. Raises :class:`InputError`."""
+    if path is None:
+        return
+    if path.is_dir():
+        reason = "Is a directory"
+    elif not path.parent.is_dir():
+        reason = "No such directory"
+    elif path.exists() and not os.access(path, os.W_OK):
+        reason = "Permission denied"
+    else:
+        return
+    raise InputError(f"cannot write the file: {reason}", Location(str(path)), "check the path")

@@ -2,69 +2,69 @@
 
 from __future__ import annotations
 
-import json
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
-from prism_mlir.graph.errors import ExecutionError, InputError, MissingToolError
+from prism_mlir.graph.errors import ExecutionError, MissingToolError
 from prism_mlir.tools import bench_rows as rows
+from prism_mlir.tools import options as opt
+from prism_mlir.tools.option_groups import flat
+from prism_mlir.tools.terminal import Terminal
+from prism_mlir.tools.usage import Interrupted, UsageError
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prism_mlir.runtime.bundle.worker import Worker
 
+MINUTES = 10.0
 HINT = "make a bundle for a machine that has one (prism bundle), or show its results with --read"
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("bench")(bench_command)
+    app.command("bench", epilog="Example: prism bench --paper --peers torch,compile,triton")(flat(bench_command))
 
 
 def bench_command(
-    files: rows.Files = None,
-    paper: rows.Paper = False,
-    peers: rows.Peers = None,
+    files: opt.Sources = None,
+    *,
+    rows_wanted: rows.Rows,
+    workers: opt.Workers,
+    terminal: Terminal,
     read: Annotated[
-        Path | None, typer.Option("--read", metavar="FILE", help="Show the results that run.py of a bundle wrote.")
+        Path | None,
+        typer.Option("--read", metavar="FILE", help="Show the results that run.py of a bundle wrote.", parser=opt.path),
     ] = None,
-    output: Annotated[
-        Path | None, typer.Option("-o", "--output", metavar="FILE", help="Also write the results to this file.")
-    ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
-    target: rows.Target = "sm_80",
-    schedules: rows.Schedules = 4,
-    minutes: rows.Minutes = 10.0,
-    jobs: rows.Jobs = 1,
-    check: rows.Check = True,
+    time_limit: Annotated[float | None, opt.time_limit("Time to measure in, 10min if not given")] = None,
+    output: opt.JsonFile = None,
 ) -> None:
     """Measure kernels, and what they are compared with, in one run on this machine's GPU.
 
     Every kernel is checked before it is timed and after. Without a GPU, --read shows what another machine measured.
-
-    Example: prism bench --paper --peers torch,compile,triton
     """
-    from prism_mlir.tools.bench_table import print_result, read_result
-    from prism_mlir.tools.terminal import plain_console, step_status
+    from prism_mlir.tools.files import check_file
 
+    check_file(output)
     if read is not None:
-        if files or paper:
-            raise InputError("--read shows results that are there", None, "leave the files out, or --read")
+        if files or rows_wanted.paper or output is not None:
+            raise UsageError("--read shows results that are there", None, "leave the files and -o out, or --read")
+        from prism_mlir.tools.bench_table import print_result, read_result
+
         result = read_result(read)
     else:
-        want = rows.wanted(files or [], paper, peers, target, schedules, jobs, check)
-        worker = open_worker()
-        with step_status(Console(stderr=True, highlight=False)) as progress:
+        want = rows_wanted.of(files or [], workers)
+        with terminal.working("looking for a GPU") as progress:
+            from prism_mlir.tools.bench_table import print_result
+
+            worker = open_worker()
+            minutes = MINUTES if time_limit is None else time_limit / 60
             result = measure(want, worker, minutes, output, progress)
-    if as_json:
-        print(json.dumps(result, indent=1))
-    else:
-        print_result(plain_console(), result)
+    print_result(terminal.console, result)
+    terminal.result("bench", result)
 
 
 def open_worker() -> Worker:
@@ -104,6 +104,6 @@ def measure(
     except KeyboardInterrupt:
         if output is None or not output.exists():
             raise
-        raise ExecutionError(f"interrupted; what was measured so far is in {output}") from None
+        raise Interrupted(f"what was measured so far is in '{output}'") from None
     finally:
         worker.close()

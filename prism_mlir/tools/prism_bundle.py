@@ -3,53 +3,69 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 
 from prism_mlir.tools import bench_rows as rows
+from prism_mlir.tools import options as opt
+from prism_mlir.tools.option_groups import flat
+from prism_mlir.tools.terminal import Terminal
+
+if TYPE_CHECKING:
+    from prism_mlir.compiler.measured_row import MeasuredRow
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("bundle")(bundle_command)
+    app.command("bundle", epilog="Example: prism bundle bundle.tar.gz examples/rms_norm.mlir")(flat(bundle_command))
 
 
 def bundle_command(
-    output: Annotated[Path, typer.Argument(metavar="OUT", help="New folder, or file that ends in .tar.gz or .zip.")],
-    files: rows.Files = None,
-    paper: rows.Paper = False,
-    peers: rows.Peers = None,
-    target: rows.Target = "sm_80",
-    schedules: rows.Schedules = 4,
-    jobs: rows.Jobs = 1,
-    check: rows.Check = True,
-    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")] = False,
+    output: Annotated[
+        Path,
+        typer.Argument(metavar="OUT", help="Folder, or file that ends in .tar.gz, .tgz or .zip.", parser=opt.path),
+    ],
+    files: opt.Sources = None,
+    *,
+    rows_wanted: rows.Rows,
+    workers: opt.Workers,
+    terminal: Terminal,
+    force: opt.Force = False,
 ) -> None:
     """Pack kernels for a machine with a GPU, which measures them with one command: python run.py.
 
     That machine needs Python 3.9, NumPy and cuda-python, and no network; torch is measured where it is installed. It writes one
     JSON file, which prism bench --read shows.
-
-    Example: prism bundle bundle.tar.gz --paper
     """
-    from prism_mlir.compiler.bundle import bundle_files
     from prism_mlir.tools.archive import check_writable, write_tree
-    from prism_mlir.tools.terminal import step_status
 
-    check_writable(output)
-    want = rows.wanted(files or [], paper, peers, target, schedules, jobs, check)
-    console = Console(quiet=quiet, highlight=False, soft_wrap=True)
-    with step_status(console) as progress:
+    check_writable(output, force=force)
+    want = rows_wanted.of(files or [], workers)
+    with terminal.working("loading") as progress:
+        from prism_mlir.compiler.bundle import bundle_files
+
         built = rows.build_rows(want, progress)
-    packed = bundle_files(built, target)
-    write_tree(output, packed)
+        progress("packing")
+        packed = bundle_files(built, want.target)
+        write_tree(output, packed, force=force)
+    size = sum(map(len, packed.values()))
+    _print(terminal, built, output, size)
+    terminal.result("bundle", {"output": str(output), "bytes": size, "programs": [_row_data(row) for row in built]})
+
+
+def _row_data(row: MeasuredRow) -> dict[str, Any]:
+    return {"name": row.name, "candidates": len(row.candidates), "left_out": list(row.left_out)}
+
+
+def _print(terminal: Terminal, built: list[MeasuredRow], output: Path, size: int) -> None:
     candidates = sum(len(row.candidates) for row in built)
-    size = sum(map(len, packed.values())) / 1e6
-    console.print(f"packed   {len(built)} programs, {candidates} candidates, {size:.1f} MB, in {output}", markup=False)
-    for row in built:
-        for reason in row.left_out:
-            console.print(f"left out {row.name}: {reason}", markup=False)
-    console.print("measure  python run.py --minutes 5, in that folder on a machine with a GPU", markup=False)
-    console.print("show     prism bench --read results.json", markup=False)
+    counted = f"{len(built)} program{'s' * (len(built) != 1)}, {candidates} candidate{'s' * (candidates != 1)}"
+    lines = [
+        f"packed   {counted}, {size / 1e6:.1f} MB, in {output}",
+        *(f"left out {row.name}: {reason}" for row in built for reason in row.left_out),
+        "measure  python run.py --minutes 5, in that folder on a machine with a GPU",
+        "show     prism bench --read results.json",
+    ]
+    for line in lines:
+        terminal.console.print(line, markup=False)

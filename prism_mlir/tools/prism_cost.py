@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from prism_mlir.graph.errors import InputError
-from prism_mlir.tools import search_options as options
-from prism_mlir.tools.terminal import new_table, plain_console
+from prism_mlir.tools import options as opt
+from prism_mlir.tools.option_groups import flat
+from prism_mlir.tools.terminal import Terminal, new_table, print_table
+from prism_mlir.tools.usage import UsageError
 from prism_mlir.tune.targets import DEFAULT_TARGET
 
 if TYPE_CHECKING:
@@ -22,14 +21,21 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("cost")(cost_command)
+    example = "prism cost examples/rms_norm.mlir --graph 8 --schedule x=2,y=32,i=2,warps=2,stages=2 --counters"
+    app.command("cost", epilog=f"Example: {example}")(flat(cost_command))
 
 
 def cost_command(
-    source: Annotated[Path, typer.Argument(help="MLIR file with a linalg function or an sgraph.program.")],
+    source: opt.SourceOrProgram,
+    *,
+    search: opt.Search,
+    workers: opt.Workers,
+    terminal: Terminal,
     graph: Annotated[
         int | None,
-        typer.Option(help="Number of a proved graph, from 1; by default the chosen one.", show_default=False),
+        typer.Option(
+            metavar="N", help="Number of a proved graph, from 1; by default the chosen one.", show_default=False
+        ),
     ] = None,
     schedule: Annotated[
         str | None,
@@ -39,51 +45,50 @@ def cost_command(
         int | None, typer.Option(min=1, help="Rank the best K schedules side by side.", metavar="K", show_default=False)
     ] = None,
     counters: Annotated[bool, typer.Option("--counters", help="Also from counts of the emitted code.")] = False,
-    target: Annotated[str, typer.Option(help="Chip: a row of the target table.")] = DEFAULT_TARGET,
-    function: Annotated[str | None, typer.Option(help="Which program or function, where the file has several.")] = None,
-    limit: options.Limit = None,
-    time_limit: options.SearchTimeLimit = None,
-    jobs: options.Jobs = 1,
-    samples: Annotated[int, typer.Option(min=1, help="Schedules to rank, drawn over the graphs.")] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
+    target: opt.Target = DEFAULT_TARGET,
+    function: opt.Function = None,
+    time_limit: opt.SearchTimeLimit = None,
+    samples: opt.Samples = opt.SAMPLES,
+    seed: opt.Seed = 0,
+    output: opt.JsonFile = None,
 ) -> None:
     """Explain the modelled time of one schedule of a program, cold and warm; or rank schedules.
 
     The program is searched as a whole, as compile does with programs that need no cutting.
-
-    Example: prism cost examples/rms_norm.mlir --graph 8 --schedule x=2,y=32,i=2,warps=2,stages=2 --counters
     """
-    from prism_mlir.compiler.costing import compare as compared
-    from prism_mlir.compiler.costing import proved_graphs, report
-    from prism_mlir.compiler.options import CompileOptions
-    from prism_mlir.tools.problem import read_program
-    from prism_mlir.tune.targets import find_target
-
     if compare is not None and schedule is not None:
-        raise InputError("--compare ranks schedules, and --schedule names one", None, "give one of the two")
-    find_target(target)
+        raise UsageError("--compare ranks schedules, and --schedule names one", None, "give one of the two")
     given = None if schedule is None else parse_schedule(schedule)
-    limits = options.search_limits(limit, seconds=time_limit)
-    told = CompileOptions(target=target, limits=limits, samples=samples, seed=seed, jobs=jobs)
-    found = proved_graphs(read_program(source, function), told)
-    console = plain_console()
-    if compare is not None:
-        rows = compared(found, graph, compare, counters=counters)
-        if as_json:
-            print(json.dumps({"program": found.program.name, "target": target, "candidates": rows}, indent=2))
+    limits = search.limits(time_limit)
+    opt.check_source(source)
+    with terminal.working("loading") as show:
+        from prism_mlir.compiler.costing import compare as compared
+        from prism_mlir.compiler.costing import proved_graphs, report
+        from prism_mlir.compiler.options import CompileOptions
+        from prism_mlir.tools.files import check_file
+        from prism_mlir.tools.problem import read_program
+
+        check_file(output)
+        told = CompileOptions(
+            target=target, limits=limits, samples=samples, seed=seed, jobs=workers.jobs, executor=workers.executor
+        )
+        found = proved_graphs(read_program(source, function), told, show)
+        show("ranking schedules")
+        if compare is None:
+            explained = report(found, graph, given, counters=counters)
         else:
-            _print_rows(console, rows)
-        return
-    explained = report(found, graph, given, counters=counters)
-    if as_json:
-        print(json.dumps(explained.to_dict(), indent=2))
+            rows = compared(found, graph, compare, counters=counters)
+    if compare is None:
+        _print(terminal.console, explained)
+        terminal.result("cost", explained.to_dict(), output)
     else:
-        _print(console, explained)
+        _print_rows(terminal.console, rows)
+        data = {"program": found.program.name, "target": target, "candidates": rows}
+        terminal.result("cost.compare", data, output)
 
 
 def parse_schedule(text: str) -> Mapping[str, str]:
-    """Names and values of ``x=2,y=32,warps=2``. Raises :class:`InputError` for other text.
+    """Names and values of ``x=2,y=32,warps=2``. Raises :class:`UsageError` for other text.
 
     >>> parse_schedule("x=2, warps=4")
     {'x': '2', 'warps': '4'}
@@ -92,9 +97,9 @@ def parse_schedule(text: str) -> Mapping[str, str]:
     for pair in filter(None, (p.strip() for p in text.split(","))):
         name, equals, value = (part.strip() for part in pair.partition("="))
         if not equals or not name or not value:
-            raise InputError(f"'{pair}' is no part of a schedule", None, "write x=2,i=4,warps=2,stages=2")
+            raise UsageError(f"'{pair}' is no part of a schedule", None, "write x=2,i=4,warps=2,stages=2")
         if name in found:
-            raise InputError(f"the schedule names {name} twice", None, "give each name once")
+            raise UsageError(f"the schedule names {name} twice", None, "give each name once")
         found[name] = value
     return found
 
@@ -135,14 +140,14 @@ def _print_terms(console: Console, terms: Sequence[Term]) -> None:
         table.add_row(
             term.name, cell(term.cold), "" if term.warm == term.cold else cell(term.warm), term.unit, term.note
         )
-    console.print(table)
+    print_table(console, table)
 
 
 def _print_rows(console: Console, rows: Sequence[Mapping[str, Value]]) -> None:
     table = new_table("rank", *rows[0])
     for rank, row in enumerate(rows, 1):
         table.add_row(str(rank), *(cell(value) for value in row.values()))
-    console.print(table)
+    print_table(console, table)
 
 
 def cell(value: Value) -> str:

@@ -2,50 +2,43 @@
 
 from __future__ import annotations
 
-import json
-from typing import Annotated
-
 import typer
 
-from prism_mlir.tools.terminal import new_table, plain_console, step_status
+from prism_mlir.tools.option_groups import flat
+from prism_mlir.tools.terminal import Terminal, new_table, print_table
+from prism_mlir.tools.usage import Exit
 
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("doctor")(doctor_command)
+    app.command("doctor", epilog="Example: prism doctor --json")(flat(doctor_command))
 
 
-def doctor_command(
-    as_json: Annotated[bool, typer.Option("--json", help="Print JSON instead.")] = False,
-) -> None:
+def doctor_command(*, terminal: Terminal) -> None:
     """Try every part of Prism on this machine; say what is missing, what that costs, and what to do.
 
     Exit code 1 where something that is needed does not work.
-
-    Example: prism doctor --json
     """
-    from prism_mlir.tools.doctor import State, examine
+    with terminal.working("starting") as progress:
+        from prism_mlir.tools.doctor import State, examine
 
-    console = plain_console()
-    with step_status(console) as progress:
         findings = []
         for finding in examine():
-            progress(f"tried {finding.part}")
             findings.append(finding)
+            progress(f"tried {finding.part}")
     broken = [f for f in findings if f.state is State.BROKEN and f.group != "optional"]
-    if as_json:
-        print(json.dumps([f.to_dict() for f in findings], indent=2))
-    else:
-        table = new_table("", "part", "state", "found")
-        group = ""
-        for f in findings:
-            table.add_row(f.group if f.group != group else "", f.part, f.state.value, f.found)
-            group = f.group
-        console.print(table)
-        for f in findings:
-            if f.state is not State.OK:
-                console.print(f"{f.part}: without it, {f.cost}; {f.advice}", markup=False)
-        if not broken:
-            console.print("all that is needed works")
+    console = terminal.console
+    table = new_table("", "part", "state", "found", wrap="found")
+    group = ""
+    for f in findings:
+        table.add_row(f.group if f.group != group else "", f.part, f.state.value, f.found)
+        group = f.group
+    print_table(console, table)
+    for f in findings:
+        if f.state is not State.OK:
+            console.print(f"{f.part}: without it, {f.cost}; {f.advice}", markup=False)
+    if not broken:
+        console.print("all that is needed works")
+    terminal.result("doctor", {"works": not broken, "parts": [f.to_dict() for f in findings]})
     if broken:
-        raise typer.Exit(1)
+        raise typer.Exit(Exit.FAILED)

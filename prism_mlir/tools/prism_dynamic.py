@@ -6,14 +6,12 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-
 from prism_mlir.graph.data import schedule_to_data
-from prism_mlir.graph.errors import InputError
 from prism_mlir.tools.emit import file_name, json_text, versions, write_all
+from prism_mlir.tools.terminal import Terminal
+from prism_mlir.tools.usage import UsageError
 
 if TYPE_CHECKING:
-    from prism_mlir.compiler.buckets import SizeOptions
     from prism_mlir.compiler.dynamic import DynamicCompilation, Variant
     from prism_mlir.compiler.dynamic_check import SizeCheck
     from prism_mlir.compiler.options import CompileOptions
@@ -23,41 +21,49 @@ if TYPE_CHECKING:
 def compile_sizes(
     source: Path,
     options: CompileOptions,
-    sizes: SizeOptions,
+    sizes: tuple[int | None, tuple[str, ...]],
     progress: Callable[[str], None],
     records: Records,
 ) -> DynamicCompilation | None:
     """Compile a function with ``?`` in its arguments; ``None`` for one without.
 
-    Raises :class:`InputError` where sizes are given for one without, or a GPU is to choose.
+    sizes: the largest size that code serves, if that is given, and those that get static code
+
+    Raises :class:`UsageError` where sizes are given for one without, or a GPU is to choose.
     """
     text = b""
     if source.is_file():
         text = source.read_bytes()
+    largest, exact = sizes
     if b"?" in text:
+        from prism_mlir.compiler.buckets import LARGEST, SizeOptions
         from prism_mlir.compiler.dynamic import compile_dynamic
         from prism_mlir.frontend.specialise import dynamic_source
 
         found = dynamic_source(source, options.function)
         if found.dims:
             if options.profile:
-                raise InputError(
+                raise UsageError(
                     "a GPU does not choose between schedules for dynamic sizes", None, "leave --profile out"
                 )
-            return compile_dynamic(found, options, sizes, progress=progress, records=records)
-    if sizes.exact:
-        raise InputError(
-            "--sizes is for functions with `?` in their arguments, and this one has none", None, "remove it"
-        )
+            return compile_dynamic(
+                found, options, SizeOptions(largest or LARGEST, exact), progress=progress, records=records
+            )
+    for option, value in (("--sizes", exact), ("--max-size", largest)):
+        if value:
+            raise UsageError(
+                f"{option} is for functions with `?` in their arguments, and this one has none", None, "remove it"
+            )
     return None
 
 
-def write_sizes(console: Console, done: DynamicCompilation, output: Path) -> None:
+def write_sizes(terminal: Terminal, done: DynamicCompilation, output: Path) -> None:
     """Write the files of a compilation, and print what was done."""
     files = render(done)
     write_all(output, files)
     for title, text in _lines(done, output, files):
-        console.print(f"{title:<9}{text}", markup=False)
+        terminal.console.print(f"{title:<9}{text}", markup=False)
+    terminal.result("compile", {"output": str(output), "files": sorted(files), "report": report(done)})
 
 
 def render(done: DynamicCompilation) -> dict[str, str]:

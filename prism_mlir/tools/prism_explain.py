@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.box import SIMPLE_HEAD
 from rich.console import Console
 from rich.table import Table
 
-from prism_mlir.compiler.executors import PROCESSES
-from prism_mlir.tools import search_options as options
+from prism_mlir.tools import options as opt
+from prism_mlir.tools.option_groups import flat
+from prism_mlir.tools.terminal import Terminal, new_table, print_table
+from prism_mlir.tools.usage import Interrupted
 
 if TYPE_CHECKING:
     from prism_mlir.compiler.discover import Discovery
@@ -21,63 +21,54 @@ if TYPE_CHECKING:
 
 def register(app: typer.Typer) -> None:
     """Add the command."""
-    app.command("explain")(explain_command)
+    app.command("explain", epilog="Example: prism explain examples/rms_norm.mlir --why graphs.mlir")(
+        flat(explain_command)
+    )
 
 
 def explain_command(
-    source: Annotated[Path, typer.Argument(help="MLIR file with a linalg function or an sgraph.program.")],
+    source: opt.SourceOrProgram,
+    *,
+    search: opt.Search,
+    workers: opt.Workers,
+    terminal: Terminal,
     why: Annotated[
-        list[Path] | None, typer.Option("--why", help="File with sgraph.graph ops: would the search find them?")
+        list[Path] | None,
+        typer.Option(
+            "--why", metavar="FILE", help="File with sgraph.graph ops: would the search find them?", parser=opt.path
+        ),
     ] = None,
-    function: Annotated[str | None, typer.Option(help="Which program or function, where the file has several.")] = None,
-    limit: options.Limit = None,
-    time_limit: options.SearchTimeLimit = None,
-    max_operators: options.MaxOperators = None,
-    max_second_operators: options.MaxSecondOperators = None,
-    max_kernels: options.MaxKernels = None,
-    max_grid_dims: options.MaxGridDims = None,
-    max_states: options.MaxStates = None,
-    max_structures: options.MaxStructures = None,
-    max_candidates: options.MaxCandidates = None,
-    jobs: options.Jobs = 1,
-    executor: options.Executor = PROCESSES,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of every random choice.")] = 0,
-    output: Annotated[Path | None, typer.Option("--json", help="Also write what is printed to this file.")] = None,
+    function: opt.Function = None,
+    time_limit: opt.SearchTimeLimit = None,
+    seed: opt.Seed = 0,
+    output: opt.JsonFile = None,
 ) -> None:
     """Search a program, and say what became of every candidate, and of given graphs.
 
-    Ctrl-C ends the search; what it did so far is printed. Exit code 0, also where a graph of --why is not found.
-
-    Example: prism explain examples/rms_norm.mlir --why graphs.mlir
+    Exit code 0, also where a graph of --why is not found. Ctrl-C ends the search, and what it did so far is printed.
     """
-    from prism_mlir.compiler.discover import discover
-    from prism_mlir.compiler.explain import why as answer
-    from prism_mlir.compiler.task_pool import open_pool
-    from prism_mlir.compiler.workers import Judge
-    from prism_mlir.tools.files import write_atomically
-    from prism_mlir.tools.problem import read_graphs, read_program
+    limits = search.limits(time_limit)
+    opt.check_source(source)
+    with terminal.working("loading") as show:
+        from prism_mlir.compiler.discover import discover
+        from prism_mlir.compiler.explain import why as answer
+        from prism_mlir.compiler.task_pool import open_pool
+        from prism_mlir.compiler.workers import Judge
+        from prism_mlir.tools.files import check_file
+        from prism_mlir.tools.problem import read_graphs, read_program
 
-    limits = options.search_limits(
-        limit,
-        seconds=time_limit,
-        operators=max_operators,
-        second_operators=max_second_operators,
-        kernels=max_kernels,
-        grid_dims=max_grid_dims,
-        states=max_states,
-        structures=max_structures,
-        candidates=max_candidates,
-    )
-    program = read_program(source, function)
-    graphs = [(f"@{g.name}", g.graph) for path in why or [] for g in read_graphs(path)]
-    with open_pool(executor, jobs) as pool:
-        discovery = discover(program, limits, seed=seed, pool=pool)
-    answers = answer(program, graphs, limits, discovery, Judge(program, seed)) if graphs else []
-    console = Console(highlight=False, soft_wrap=True)
-    _print(console, program.name, discovery, answers)
-    if output is not None:
-        data = {"program": program.name, "funnel": discovery.to_dict(), "why": [a.to_dict() for a in answers]}
-        write_atomically(output, json.dumps(data, indent=2) + "\n")
+        check_file(output)
+        program = read_program(source, function)
+        graphs = [(f"@{g.name}", g.graph) for path in why or [] for g in read_graphs(path)]
+        with open_pool(workers.executor, workers.jobs) as pool:
+            discovery = discover(program, limits, seed=seed, pool=pool, progress=show)
+        show("looking for the given graphs")
+        answers = answer(program, graphs, limits, discovery, Judge(program, seed)) if graphs else []
+    _print(terminal.console, program.name, discovery, answers)
+    data = {"program": program.name, "funnel": discovery.to_dict(), "why": [a.to_dict() for a in answers]}
+    terminal.result("explain", data, output)
+    if discovery.interrupted:
+        raise Interrupted("what the search did so far is printed")
 
 
 def funnel_rows(discovery: Discovery) -> list[tuple[str, int]]:
@@ -111,11 +102,12 @@ _STAGES = (
 
 
 def _print(console: Console, name: str, discovery: Discovery, answers: list[Answer]) -> None:
-    table = Table("stage", "count", box=SIMPLE_HEAD, title=f"search of {name}", title_justify="left")
+    console.print(f"search of {name}", markup=False)
+    table: Table = new_table("stage", "count")
     table.columns[1].justify = "right"
     for what, count in funnel_rows(discovery):
         table.add_row(what, f"{count:,}")
-    console.print(table)
+    print_table(console, table)
     funnel = discovery.funnel
     for reason in funnel.stopped_by:
         console.print(f"stopped  {reason}", markup=False)

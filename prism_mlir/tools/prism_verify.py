@@ -10,121 +10,195 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
+from rich.table import Table
 
 from prism_mlir.graph.errors import InputError, Location
-from prism_mlir.tools.files import read_json
-from prism_mlir.tools.terminal import new_table, plain_console
+from prism_mlir.tools import options as opt
+from prism_mlir.tools.files import check_file, read_json, write_atomically
+from prism_mlir.tools.option_groups import flat
+from prism_mlir.tools.terminal import Terminal, document, new_table, print_table
+from prism_mlir.tools.usage import Exit, UsageError
 
 if TYPE_CHECKING:
+    from prism_mlir.certify.check import Checked
     from prism_mlir.compiler.certificate import Certified
     from prism_mlir.tools.problem import NamedGraph, Problem
-    from prism_mlir.verify.prove import ProofLimits
     from prism_mlir.verify.verdict import Counterexample, Verdict
 
 Source = Annotated[
-    Path, typer.Argument(help="MLIR file with a linalg function or an sgraph.program, and sgraph.graph ops.")
+    Path,
+    typer.Argument(
+        metavar="IN.mlir",
+        help="MLIR file with a function on tensors or an sgraph.program, and sgraph.graph ops.",
+        parser=opt.path,
+    ),
 ]
-Graphs = Annotated[list[Path] | None, typer.Option("--graph", help="More files with sgraph.graph ops.")]
-Function = Annotated[str | None, typer.Option(help="Which program or function, where the file has several.")]
 
 
 def register(app: typer.Typer) -> None:
     """Add the commands."""
-    app.command("verify")(verify_command)
-    app.command("certify")(certify_command)
+    app.command("verify", epilog="Example: prism verify graphs.mlir -o verdicts.json --certificate proof.json")(
+        flat(verify_command)
+    )
+    app.command("certify", epilog="Example: prism certify proof.json graphs.mlir")(flat(certify_command))
+
+
+def axiom_groups(incomplete: str) -> list[str]:
+    """Completes the groups of ``--axioms``."""
+    from prism_mlir.verify.axioms import ALL_RULES, DEFAULT_GROUPS
+
+    return opt.words(*sorted({r.group for r in ALL_RULES} - set(DEFAULT_GROUPS)))(incomplete)
 
 
 def verify_command(
     source: Source,
-    graph: Graphs = None,
-    function: Function = None,
+    *,
+    terminal: Terminal,
+    graph: opt.Graphs = None,
+    function: opt.Function = None,
     axioms: Annotated[
-        str, typer.Option(help="Groups of axioms to add, such as exp,square,distributivity.", metavar="GROUP,...")
+        str,
+        typer.Option(
+            help="Groups of axioms to add, such as exp,square,distributivity.",
+            metavar="GROUP,...",
+            autocompletion=axiom_groups,
+        ),
     ] = "",
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the refuter's random inputs.")] = 0,
-    iterations: Annotated[int, typer.Option(min=1, help="Rounds of rewriting before the prover gives up.")] = 30,
-    nodes: Annotated[int, typer.Option(min=1, help="E-nodes before the prover gives up.")] = 300_000,
-    seconds: Annotated[float, typer.Option(min=0, help="Seconds before the prover gives up.")] = 20.0,
-    output: Annotated[Path | None, typer.Option("--json", help="Also write the verdicts to this file.")] = None,
+    time_limit: Annotated[float | None, opt.time_limit("Time before the prover gives up, 20s if not given")] = None,
+    iterations: Annotated[int, typer.Option(min=1, metavar="N", help="Rounds of rewriting, at most.")] = 30,
+    nodes: Annotated[int, typer.Option(min=1, metavar="N", help="E-nodes, at most.")] = 300_000,
+    seed: opt.Seed = 0,
+    output: opt.JsonFile = None,
     certificate: Annotated[
-        Path | None, typer.Option("--certificate", help="Write a certificate for each proved graph to this file.")
+        Path | None,
+        typer.Option(
+            "--certificate", metavar="FILE", help="Write a certificate for each proved graph.", parser=opt.path
+        ),
     ] = None,
     replay: Annotated[
         Path | None,
         typer.Option(
-            "--replay", help="Evaluate the counterexamples of a file written with --json again, and nothing else."
+            "--replay",
+            metavar="FILE",
+            help="Only evaluate the counterexamples again that a file of -o holds.",
+            parser=opt.path,
         ),
     ] = None,
 ) -> None:
     """Give each graph a verdict: proved for all sizes, refuted with a counterexample, or unknown.
 
     Exit code 0 only if every graph is proved (with --replay: if every counterexample shows the same again).
-
-    Example: prism verify graphs.mlir --json verdicts.json --certificate proof.json
     """
-    from prism_mlir.tools.problem import read_problem
+    opt.check_source(source)
+    if replay is not None and (output is not None or certificate is not None):
+        raise UsageError("--replay proves nothing", None, "leave -o and --certificate out")
+    check_file(output)
+    check_file(certificate)
+    with terminal.working("loading") as show:
+        from prism_mlir.tools.problem import read_problem
 
-    problem = read_problem(source, graph or [], function)
-    console = plain_console()
+        problem = read_problem(source, graph or [], function)
+        if replay is not None:
+            show("evaluating counterexamples")
+            replayed = _replay(problem, replay)
+        else:
+            show(f"proving {len(problem.graphs)} graphs")
+            groups = _groups(axioms)
+            judged = _judge(
+                problem, groups, seed, (iterations, nodes, time_limit), output or certificate or terminal.as_json
+            )
     if replay is not None:
-        raise typer.Exit(_replay(console, problem, replay))
-    from prism_mlir.verify.prove import ProofLimits
+        _print_replayed(terminal.console, replayed)
+        terminal.result("verify.replay", {"program": problem.name, "counterexamples": [r.to_dict() for r in replayed]})
+        raise typer.Exit(Exit.OK if all(r.agrees for r in replayed) else Exit.FAILED)
+    _print(terminal.console, problem, judged)
+    _write_all(terminal, problem, judged, groups, seed, output, certificate)
+    raise typer.Exit(Exit.OK if all(j.verdict.proved for j in judged) else Exit.FAILED)
 
-    groups = _groups(axioms)
-    wants_chains = output is not None or certificate is not None
-    judged = _judge(problem, groups, seed, ProofLimits(iterations, nodes, seconds), wants_chains)
-    _print(console, problem, judged)
+
+def _write_all(
+    terminal: Terminal,
+    problem: Problem,
+    judged: Sequence[Judged],
+    groups: Sequence[str],
+    seed: int,
+    output: Path | None,
+    certificate: Path | None,
+) -> None:
+    report = _report(problem, judged, groups, seed) if output is not None or terminal.as_json else {}
     if output is not None:
-        _write(output, _report(problem, judged, groups, seed))
+        _write(output, document("verify", report))
     if certificate is not None:
         from prism_mlir.compiler.certificate import certificate as whole
 
         _write(certificate, whole(problem.program, [j.certified for j in judged if j.certified], groups))
-        console.print(_certificate_line(certificate, judged))
-    raise typer.Exit(0 if all(j.verdict.proved for j in judged) else 1)
+        terminal.console.print(_certificate_line(certificate, judged), markup=False)
+    terminal.result("verify", report)
 
 
 def certify_command(
-    certificate: Annotated[Path, typer.Argument(help="File written by prism verify --certificate.")],
+    certificate: Annotated[
+        Path,
+        typer.Argument(metavar="PROOF.json", help="File written by prism verify --certificate.", parser=opt.path),
+    ],
     source: Source,
-    graph: Graphs = None,
-    function: Function = None,
-    trials: Annotated[int, typer.Option(min=1, max=12, help="Sizes to try in exact arithmetic, for each graph.")] = 12,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the random inputs.")] = 1,
+    *,
+    terminal: Terminal,
+    graph: opt.Graphs = None,
+    function: opt.Function = None,
+    trials: Annotated[
+        int, typer.Option(min=1, max=12, metavar="N", help="Sizes to try in exact arithmetic, for each graph.")
+    ] = 12,
+    seed: opt.Seed = 1,
 ) -> None:
     """Check a certificate with a checker that shares no code with the prover.
 
     It follows the chain of rule applications step by step, and compares graph and program in exact arithmetic at many sizes.
     Exit code 0 only if every graph has a certificate, and every claim in it holds.
-
-    Example: prism certify proof.json graphs.mlir
     """
-    from prism_mlir.certify.check import check_certificate
-    from prism_mlir.certify.sizes import Refused
-    from prism_mlir.tools.problem import read_problem
-    from prism_mlir.verify.explain import graph_data, program_data
+    opt.check_source(source)
+    with terminal.working("loading") as show:
+        from prism_mlir.certify.check import check_certificate
+        from prism_mlir.certify.sizes import Refused
+        from prism_mlir.tools.problem import read_problem
+        from prism_mlir.verify.explain import graph_data, program_data
 
-    problem = read_problem(source, graph or [], function)
-    data = read_json(certificate)
-    graphs = {g.name: graph_data(g.graph) for g in problem.graphs}
-    try:
-        checked = check_certificate(data, program_data(problem.program), graphs, trials=trials, seed=seed)
-    except Refused as error:
-        raise InputError(error.message, Location(str(certificate), 1, 1), "the certificate does not hold") from None
-    table = new_table("graph", "chain", "axioms used", "sizes tried", "error bound", "note")
+        problem = read_problem(source, graph or [], function)
+        data = read_json(certificate)
+        graphs = {g.name: graph_data(g.graph) for g in problem.graphs}
+        show(f"checking {len(graphs)} graphs")
+        try:
+            checked = check_certificate(data, program_data(problem.program), graphs, trials=trials, seed=seed)
+        except Refused as error:
+            place = Location(str(certificate), 1, 1)
+            raise InputError(error.message, place, "the certificate does not hold") from None
+    print_table(terminal.console, _certified_table(checked))
+    counted = f"{len(checked)} of {len(problem.graphs)} graphs have a certificate"
+    terminal.console.print(f"{counted}, and every claim in it holds")
+    rows = [_checked_data(c) for c in checked]
+    terminal.result("certify", {"program": problem.name, "given": len(problem.graphs), "graphs": rows})
+    raise typer.Exit(Exit.OK if len(checked) == len(problem.graphs) else Exit.FAILED)
+
+
+def _certified_table(checked: Sequence[Checked]) -> Table:
+    table = new_table("graph", "chain", "axioms used", "sizes tried", "error bound", "note", wrap="note")
     for c in checked:
-        table.add_row(
-            f"@{c.name}",
-            "none" if c.chain is None else f"{c.chain} steps",
-            str(len(c.rules)),
-            str(0 if c.evidence is None else len(c.evidence.trials)),
-            _bound(None if c.evidence is None else c.evidence.log10_bound),
-            c.note,
-        )
-    console = plain_console()
-    console.print(table)
-    console.print(f"{len(checked)} of {len(problem.graphs)} graphs have a certificate, and every claim in it holds")
-    raise typer.Exit(0 if len(checked) == len(problem.graphs) else 1)
+        chain = "none" if c.chain is None else f"{c.chain} steps"
+        tried = 0 if c.evidence is None else len(c.evidence.trials)
+        bound = _bound(None if c.evidence is None else c.evidence.log10_bound)
+        table.add_row(f"@{c.name}", chain, str(len(c.rules)), str(tried), bound, c.note)
+    return table
+
+
+def _checked_data(c: Checked) -> dict[str, Any]:
+    return {
+        "graph": c.name,
+        "chain_steps": c.chain,
+        "rules_used": list(c.rules),
+        "sizes_tried": 0 if c.evidence is None else len(c.evidence.trials),
+        "log10_error_bound": None if c.evidence is None else c.evidence.log10_bound,
+        "note": c.note,
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,11 +210,17 @@ class Judged:
     certified: Certified | None
 
 
-def _judge(problem: Problem, groups: Sequence[str], seed: int, limits: ProofLimits, chains: bool) -> list[Judged]:
+def _judge(
+    problem: Problem, groups: Sequence[str], seed: int, most: tuple[int, int, float | None], chains: object
+) -> list[Judged]:
+    """most: rounds, nodes, and seconds (those of the prover if not given). chains: whether to look for certificates."""
     from prism_mlir.compiler.certificate import certify
     from prism_mlir.verify.axioms import select
+    from prism_mlir.verify.prove import ProofLimits
     from prism_mlir.verify.verify import verify
 
+    iterations, nodes, seconds = most
+    limits = ProofLimits(iterations, nodes) if seconds is None else ProofLimits(iterations, nodes, seconds)
     graphs = [g.graph for g in problem.graphs]
     verdicts = verify(problem.program, graphs, seed=seed, limits=limits, axioms=select(groups))
     proved = {g.name: g.graph for g, v in zip(problem.graphs, verdicts, strict=True) if v.proved and chains}
@@ -149,11 +229,14 @@ def _judge(problem: Problem, groups: Sequence[str], seed: int, limits: ProofLimi
 
 
 def _groups(text: str) -> tuple[str, ...]:
-    """The default groups and those added by name. Raises :class:`InputError` for a name that does not exist."""
+    """The default groups and those added by name. Raises :class:`UsageError` for a name that does not exist."""
     from prism_mlir.verify.axioms import DEFAULT_GROUPS, select
 
     groups = tuple(dict.fromkeys((*DEFAULT_GROUPS, *(g.strip() for g in text.split(",") if g.strip()))))
-    select(groups)
+    try:
+        select(groups)
+    except InputError as error:
+        raise UsageError(f"--axioms: {error.message}", None, error.hint) from None
     return groups
 
 
@@ -166,7 +249,7 @@ def _print(console: Console, problem: Problem, judged: Sequence[Judged]) -> None
         table.add_row(
             f"@{j.found.name}", v.status.value, str(v.iterations), str(v.nodes), *used, str(len(v.sizes_tried))
         )
-    console.print(table)
+    print_table(console, table)
     for j in judged:
         if not j.verdict.proved:
             console.print(f"@{j.found.name}: {_why(j.verdict)}", markup=False)
@@ -212,31 +295,50 @@ def _bound(log10: float | None) -> str:
     return "" if log10 is None else f"1e{round(log10)}"
 
 
-def _replay(console: Console, problem: Problem, path: Path) -> int:
-    """Evaluate recorded counterexamples again; 0 if each shows what it says."""
+@dataclass(frozen=True, slots=True)
+class Replayed:
+    """A counterexample as it was recorded, and what came of it now; ``None`` where program and graph agree."""
+
+    graph: str
+    recorded: Counterexample
+    found: Counterexample | None
+
+    @property
+    def agrees(self) -> bool:
+        return self.found is not None and _values(self.found) == _values(self.recorded)
+
+    def to_dict(self) -> dict[str, Any]:
+        found = None if self.found is None else self.found.to_dict()
+        return {"graph": self.graph, "as_recorded": self.agrees, "recorded": self.recorded.to_dict(), "found": found}
+
+
+def _replay(problem: Problem, path: Path) -> list[Replayed]:
+    """Evaluate recorded counterexamples again."""
     from prism_mlir.verify.refute import Refuter
 
-    refuter = Refuter(problem.program)
-    table = new_table("graph", "sizes", "element", "expected", "got", "as recorded", "why")
-    named, same = {g.name: g for g in problem.graphs}, True
+    refuter, named = Refuter(problem.program), {g.name: g for g in problem.graphs}
+    rows = []
     for name, recorded in _counterexamples(path):
         if name not in named:
             raise InputError(f"there is no graph @{name}", Location(str(path), 1, 1), f"known: {', '.join(named)}")
-        found = refuter.replay(named[name].graph, recorded)
-        agrees = found is not None and _values(found) == _values(recorded)
-        same = same and agrees
-        shown = found or recorded
+        rows.append(Replayed(name, recorded, refuter.replay(named[name].graph, recorded)))
+    return rows
+
+
+def _print_replayed(console: Console, rows: Sequence[Replayed]) -> None:
+    table = new_table("graph", "sizes", "element", "expected", "got", "as recorded", "why", wrap="why")
+    for row in rows:
+        found, shown = row.found, row.found or row.recorded
         table.add_row(
-            f"@{name}",
-            " ".join(f"{p}={n}" for p, n in recorded.sizes),
+            f"@{row.graph}",
+            " ".join(f"{p}={n}" for p, n in row.recorded.sizes),
             f"output {shown.output} at {list(shown.index)}",
             str(shown.expected) if shown.index else "",
             "the same" if found is None else "no value" if found.got is None else str(found.got),
-            "yes" if agrees else "no",
+            "yes" if row.agrees else "no",
             "program and graph agree" if found is None else found.reason,
         )
-    console.print(table)
-    return 0 if same else 1
+    print_table(console, table)
 
 
 def _values(c: Counterexample) -> tuple[Any, ...]:
@@ -258,7 +360,7 @@ def _counterexamples(path: Path) -> list[tuple[str, Counterexample]]:
             raise InputError(error.message, Location(str(path), 1, 1)) from None
     if not found:
         raise InputError(
-            "the file holds no counterexample", Location(str(path), 1, 1), "give a file that prism verify --json wrote"
+            "the file holds no counterexample", Location(str(path), 1, 1), "give a file that prism verify -o wrote"
         )
     return found
 
@@ -267,7 +369,4 @@ def _write(path: Path, data: dict[str, Any]) -> None:
     """Write JSON, one graph a line."""
     head = json.dumps({k: v for k, v in data.items() if k != "graphs"}, indent=1).removesuffix("\n}")
     rows = ",\n".join(json.dumps(row) for row in data["graphs"])
-    try:
-        path.write_text(f'{head},\n "graphs": [\n{rows}\n ]\n}}\n', encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"cannot write '{path}': {error.strerror}", None, "name another file") from None
+    write_atomically(path, f'{head},\n "graphs": [\n{rows}\n ]\n}}\n')

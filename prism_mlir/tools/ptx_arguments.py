@@ -28,6 +28,7 @@ from numpy.typing import NDArray
 
 from prism_mlir.graph.dtypes import DType, from_float64
 from prism_mlir.graph.errors import InputError, LimitError, Location
+from prism_mlir.tools.usage import UsageError
 
 Array = NDArray[Any]
 
@@ -80,7 +81,7 @@ class ArrayArgument:
         return prod(self.shape) * DTYPES[self.dtype].itemsize
 
     def checked(self) -> ArrayArgument:
-        """Itself. Raises :class:`InputError` for a value that does not fit, :class:`LimitError` for too large an array."""
+        """Itself. Raises :class:`UsageError` for a value that does not fit, :class:`LimitError` for too large an array."""
         check_size([self])
         if self.fill.word == "full":
             _encode(self.fill.value, self.dtype, self.text)
@@ -133,7 +134,8 @@ def parse_argument(text: str) -> tuple[int | None, Argument]:
     """Read one ``--arg``: which argument it is (None: the next one), and what it is.
 
     Raises:
-        InputError: it is not of the grammar above, or the file of a bare ``FILE.npy`` cannot be read.
+        UsageError: it is not of the grammar above.
+        InputError: the file of a bare ``FILE.npy`` cannot be read.
         LimitError: the array is larger than :data:`MAX_BYTES`.
 
     >>> parse_argument("2=u32=7")
@@ -146,16 +148,16 @@ def parse_argument(text: str) -> tuple[int | None, Argument]:
 
 
 def parse_index(text: str, option: str) -> tuple[int, Path | None]:
-    """Read ``N`` or ``N=FILE``. Raises :class:`InputError` that names the ``option``."""
+    """Read ``N`` or ``N=FILE``. Raises :class:`UsageError` that names the ``option``."""
     number, _, file = text.partition("=")
     if not re.fullmatch(r"\d{1,6}", number, re.ASCII):
-        raise InputError(f"{option}: '{text}' names no argument", None, "give its index, as in 2 or 2=out.npy")
+        raise UsageError(f"{option}: '{text}' names no argument", None, "give its index, as in 2 or 2=out.npy")
     return int(number), Path(file) if file else None
 
 
 def _index(digits: str, text: str) -> int:
     if len(digits) > 6:
-        raise InputError(f"argument '{text}'", None, "no kernel has that many arguments")
+        raise UsageError(f"argument '{text}'", None, "no kernel has that many arguments")
     return int(digits)
 
 
@@ -165,7 +167,7 @@ def _parse(text: str) -> Argument:
         return _untyped(text)
     dtype = typed["dtype"]
     if dtype not in DTYPES:
-        raise InputError(f"argument '{text}': unknown dtype '{dtype}'", None, f"known are {', '.join(DTYPES)}")
+        raise UsageError(f"argument '{text}': unknown dtype '{dtype}'", None, f"known are {', '.join(DTYPES)}")
     if typed["shape"] is None:
         encoded = _encode(typed["value"], dtype, text)
         return ScalarArgument(dtype, encoded.tobytes(), text)
@@ -180,10 +182,10 @@ def _untyped(text: str) -> Argument:
     if text.endswith(".npy"):
         return describe_file(Path(text))
     if "[" in text and "=" not in text:
-        raise InputError(f"argument '{text}' has no content", None, f"add one, as in {text}=random:0")
+        raise UsageError(f"argument '{text}' has no content", None, f"add one, as in {text}=random:0")
     if re.fullmatch(r"[^=\[\]]*[./\\][^=\[\]]*", text):
         return Refill(Fill("file", file=Path(text)), text)
-    raise InputError(
+    raise UsageError(
         f"argument '{text}' is not understood",
         None,
         "write f16[16,1024]=random:0, f32[8]=file.bin, file.npy, or u32=5 (see prism ptx run --help)",
@@ -193,7 +195,7 @@ def _untyped(text: str) -> Argument:
 def _shape(text: str, whole: str) -> tuple[int, ...]:
     sizes = [t.strip() for t in re.split("[,x]", text)] if text.strip() else []
     if not all(re.fullmatch(r"\d{1,18}", t, re.ASCII) for t in sizes):
-        raise InputError(
+        raise UsageError(
             f"argument '{whole}': '[{text}]' is no shape", None, "write sizes, as in f16[16,1024]=random:0"
         )
     return tuple(map(int, sizes))
@@ -205,10 +207,10 @@ def _fill(text: str, whole: str) -> Fill:
         return Fill(word, value)
     if word == "random":
         if colon and not re.fullmatch(r"\d{1,18}", value, re.ASCII):
-            raise InputError(f"argument '{whole}': seed '{value}'", None, "give an integer that is not negative")
+            raise UsageError(f"argument '{whole}': seed '{value}'", None, "give an integer that is not negative")
         return Fill(word, value)
     if word in (*_PLAIN, "full") or not (re.search(r"[./\\]", text) or Path(text).exists()):
-        raise InputError(
+        raise UsageError(
             f"argument '{whole}': '{text}' is no content", None, f"known are {', '.join(FILLS)}, or a file"
         )
     return Fill("file", file=Path(text))
@@ -228,7 +230,7 @@ def check_size(arguments: list[ArrayArgument]) -> None:
 
 
 def _encode(text: str, dtype: str, whole: str) -> Any:
-    """A number as one element of ``dtype``. Raises :class:`InputError` for text that is none, or does not fit."""
+    """A number as one element of ``dtype``. Raises :class:`UsageError` for text that is none, or does not fit."""
     try:
         if dtype in FLOATS:
             value = float(text)
@@ -245,9 +247,9 @@ def _encode(text: str, dtype: str, whole: str) -> Any:
         return np.array([number], dtype=DTYPES[dtype])[0]
     except ValueError:
         kind = "number" if dtype in FLOATS else "integer"
-        raise InputError(f"argument '{whole}': '{text[:40]}' is no {kind}") from None
+        raise UsageError(f"argument '{whole}': '{text[:40]}' is no {kind}") from None
     except OverflowError:
-        raise InputError(f"argument '{whole}': {text[:40]} does not fit {dtype}") from None
+        raise UsageError(f"argument '{whole}': {text[:40]} does not fit {dtype}") from None
 
 
 def _as_float(value: Any, dtype: str) -> Any:

@@ -27,6 +27,7 @@ from prism_mlir.tools.ptx_arguments import (
     check_size,
     parse_argument,
 )
+from prism_mlir.tools.usage import UsageError
 
 if TYPE_CHECKING:  # what reads it loads libraries that a launch without --launch does not need
     from prism_mlir.graph.dispatch import Dispatch
@@ -122,7 +123,7 @@ def prepare(options: Options) -> Launch:
     given = [parse_argument(text) for text in options.args]
     module = Module.load(options.source)
     if options.sizes and options.launch is None:
-        raise InputError("--size is for code that --launch describes", None, "give --launch launch.json, or remove it")
+        raise UsageError("--size is for code that --launch describes", None, "give --launch launch.json, or remove it")
     info = None if options.launch is None else _read(options.launch, options)
     described = None if info is None else _described(options, module, info)
     kernel = module.kernel(described.entry) if described else _kernel(module, options)
@@ -156,13 +157,13 @@ def _extent(text: str | None, option: str, what: str, default: Triple | None) ->
     """``64,1,1`` or ``64x1x1``; how large extents may be is for the machine to say."""
     if text is None:
         if default is None:
-            raise InputError(
+            raise UsageError(
                 f"the number of {what} is missing", None, f"give {option} 64,1,1 or so, or --launch launch.json"
             )
         return default
     sizes = [t.strip() for t in re.split("[,x]", text)]
     if len(sizes) > 3 or not all(re.fullmatch(r"-?\d{1,18}", t, re.ASCII) for t in sizes):
-        raise InputError(f"{option}: '{text}' is no extent", None, f"give one to three integers, as in {option} 64,1,1")
+        raise UsageError(f"{option}: '{text}' is no extent", None, f"give one to three integers, as in {option} 64,1,1")
     return tuple(map(int, sizes))
 
 

@@ -7,13 +7,15 @@ from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
 
+from rich.console import Console
+
 from prism_mlir.runtime.ptx import Checks, RunResult
 from prism_mlir.tools.ptx_arguments import Array, as_numbers
 from prism_mlir.tools.ptx_check import Finding, enabled
 from prism_mlir.tools.ptx_launch import Launch
 from prism_mlir.tools.ptx_results import Comparison, figures, plain
 from prism_mlir.tools.ptx_stats import Derived, Size, count_rows, derived_rows
-from prism_mlir.tools.terminal import new_table, plain_console
+from prism_mlir.tools.terminal import new_table, print_table
 
 FIRST = 4  # values of an output that are shown
 
@@ -63,6 +65,7 @@ def run_data(
 
 
 def print_run(
+    console: Console,
     launch: Launch,
     checks: Checks,
     result: RunResult,
@@ -76,8 +79,8 @@ def print_run(
     lines = [("ran", f"{launch.title}; {result.engine} engine, {_checks_text(checks)}{sums}")]
     if result.fallback_reason:
         lines.append(("", f"the fast engine left it to the other one: {result.fallback_reason}"))
-    print_lines(lines)
-    table = new_table("output", "dtype", "shape", "min", "max", "mean", "NaN", "inf", "first")
+    print_lines(console, lines)
+    table = new_table("output", "dtype", "shape", "min", "max", "mean", "NaN", "inf", "first", wrap="first")
     for column in table.columns[3:8]:
         column.justify = "right"
     for i, array in arrays.items():
@@ -87,13 +90,13 @@ def print_run(
         values = [*map(_number, (f.min, f.max, f.mean)), f"{f.nan:,}", f"{f.infinite:,}", _first(array, dtype)]
         table.add_row(f"{i} {launch.names[i]}", dtype, shape, *values)
     if arrays:
-        plain_console().print(table)
+        print_table(console, table)
     lines = [
         ("note", f"{missing:,} bytes of {i} {launch.names[i]} were never written")
         for i, missing in sorted(result.unwritten.items())
     ]
     lines += [("differs" if c.wrong else "equal", f"{i} {launch.names[i]} {c.text}") for i, c in compared.items()]
-    print_lines([*lines, *(("wrote", f"{i} {launch.names[i]} to {file}") for i, file in written)])
+    print_lines(console, [*lines, *(("wrote", f"{i} {launch.names[i]} to {file}") for i, file in written)])
 
 
 def _checks_text(checks: Checks) -> str:
@@ -135,21 +138,23 @@ def check_data(launch: Launch, checks: Checks, seeds: range, found: Sequence[Fin
     }
 
 
-def print_check(launch: Launch, checks: Checks, seeds: range, found: Sequence[Finding]) -> None:
+def print_check(console: Console, launch: Launch, checks: Checks, seeds: range, found: Sequence[Finding]) -> None:
     """One report a finding, then what was checked."""
     for finding in found:
-        print(finding.error)
+        console.print(str(finding.error), markup=False)
         if len(seeds) > 1:
             shown = ", ".join(map(str, finding.seeds))
-            print(f"  seen with: {'every seed' if len(finding.seeds) == len(seeds) else f'seed {shown}'}")
-        print()
+            console.print(
+                f"  seen with: {'every seed' if len(finding.seeds) == len(seeds) else f'seed {shown}'}", markup=False
+            )
+        console.print()
     runs = f"{len(seeds)} runs, seeds 0 to {len(seeds) - 1}" if len(seeds) > 1 else "1 run"
     lines = [("checked", launch.title), ("", f"{runs}; {', '.join(enabled(checks))}")]
     if launch.undefined and checks.uninitialised:
         names = ", ".join(f"{i} {launch.names[i]}" for i in sorted(launch.undefined))
         lines.append(("", f"that every byte is written of {names}"))
     bugs = "1 bug" if len(found) == 1 else f"{len(found)} bugs"
-    print_lines([*lines, ("found", bugs) if found else ("clean", "nothing found")])
+    print_lines(console, [*lines, ("found", bugs) if found else ("clean", "nothing found")])
 
 
 # -- stats --------------------------------------------------------------------------------------------------------
@@ -163,28 +168,29 @@ def stats_data(launch: Launch, result: RunResult) -> dict[str, Any]:
     return {**launch_data(launch), "launch": size, "counters": counters, "derived": derived}
 
 
-def print_stats(launch: Launch, result: RunResult) -> None:
+def print_stats(console: Console, launch: Launch, result: RunResult) -> None:
     """The counters as a table, and what follows from them as another."""
     size = Size.of(launch)
     counted = {"block": size.blocks, "warp": size.warps, "thread": size.threads}
     of = ", ".join(f"{n:,} {what}{'s' * (n != 1)}" for what, n in counted.items())
-    print_lines([("counted", launch.title), ("", of)])
+    print_lines(console, [("counted", launch.title), ("", of)])
     counts = new_table("count", "total", "a block", "a warp")
     for name, n in count_rows(result.counters):
         counts.add_row(name, f"{n:,}", _quotient(n, size.blocks), _quotient(n, size.warps))
-    derived = new_table("derived", "value", "")
+    derived = new_table("derived", "value", "", wrap="")
     for row in derived_rows(Derived.of(result.counters)):
         derived.add_row(*row)
     for column in (*counts.columns[1:], derived.columns[1]):
         column.justify = "right"
-    plain_console().print(counts, derived)
+    print_table(console, counts)
+    print_table(console, derived)
 
 
 def _quotient(n: int, parts: int) -> str:
     return f"{n // parts:,}" if n % parts == 0 else f"{n / parts:,.2f}"
 
 
-def print_lines(lines: Sequence[tuple[str, str]]) -> None:
+def print_lines(console: Console, lines: Sequence[tuple[str, str]]) -> None:
     """A topic in the first nine columns, and what there is to say about it."""
     for topic, text in lines:
-        print(f"{topic:<9}{text}")
+        console.print(f"{topic:<9}{text}", markup=False)

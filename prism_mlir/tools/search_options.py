@@ -1,31 +1,16 @@
-"""Options of the commands that search: limits, and which processes on which machines."""
+"""Limits of a search, and times, from text."""
 
 from __future__ import annotations
 
 import math
 from dataclasses import fields, replace
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
-from prism_mlir.compiler.executors import SPECS
 from prism_mlir.compiler.options import parse_duration
 from prism_mlir.graph.errors import InputError
 from prism_mlir.search.limits import SearchLimits
-
-
-def _most(what: str) -> Any:
-    return typer.Option(min=0, help=f"Limit: {what}.", show_default=False)
-
-
-Limit = Annotated[
-    list[str] | None,
-    typer.Option(
-        help="Limit of the search, NAME=VALUE, may be given several times: "
-        + ", ".join(f.name for f in fields(SearchLimits))
-        + "."
-    ),
-]
 
 
 def duration(text: str) -> float:
@@ -34,32 +19,6 @@ def duration(text: str) -> float:
         return parse_duration(text)
     except InputError as error:
         raise typer.BadParameter(error.message) from None
-
-
-def _time_limit(what: str) -> Any:
-    return typer.Option(parser=duration, metavar="TIME", help=what, show_default=False)
-
-
-SearchTimeLimit = Annotated[
-    float | None, _time_limit("Time for the search, 10s or 2min; what was found by then is judged.")
-]
-TimeLimit = Annotated[
-    float | None, _time_limit("Time for everything, 10s or 2min; the best checked result by then is written.")
-]
-MaxOperators = Annotated[int | None, _most("operators of a kernel")]
-MaxSecondOperators = Annotated[int | None, _most("operators of the second kernel")]
-MaxKernels = Annotated[int | None, _most("kernels of a graph, 1 or 2")]
-MaxGridDims = Annotated[int | None, _most("grid dims of a kernel, 0 to 3")]
-MaxStates = Annotated[int | None, _most("partial graphs visited")]
-MaxStructures = Annotated[int | None, _most("graphs with symbolic mappings")]
-MaxCandidates = Annotated[int | None, _most("graphs with concrete mappings")]
-Jobs = Annotated[int, typer.Option("-j", "--jobs", min=1, help="Processes; results are the same for any number.")]
-Executor = Annotated[
-    str,
-    typer.Option(
-        "--executor", help=f"Where what is slow runs: {SPECS}; results are the same for any.", metavar="EXECUTOR"
-    ),
-]
 
 
 def search_limits(pairs: list[str] | None, **most: float | None) -> SearchLimits:

@@ -1,37 +1,158 @@
-"""What the command lines print with: one console, one kind of table."""
+"""What the command lines print with: results on standard output, progress on standard error, one kind of table."""
 
 from __future__ import annotations
 
+import json
+import os
+import shutil
 import sys
-from collections.abc import Callable, Iterator
+import textwrap
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Annotated, Any
 
+import typer
 from rich.box import SIMPLE_HEAD
 from rich.console import Console
+from rich.markup import escape
+from rich.measure import Measurement
 from rich.table import Table
+from rich.text import Text
+
+from prism_mlir.tools.crash import remember
+from prism_mlir.tools.files import write_atomically
+from prism_mlir.tools.usage import UsageError
+
+UNLIMITED = 10_000  # columns where lines are as long as they need to be
+LEAST = 20  # columns of a cell that is wrapped
 
 
-def plain_console() -> Console:
-    """Where there is no terminal, lines are as long as they need to be."""
-    return Console(highlight=False, soft_wrap=True, width=None if sys.stdout.isatty() else 200)
+@dataclass(frozen=True, slots=True)
+class Terminal:
+    """How a command speaks. These options are those of every command. Raises :class:`UsageError` for -q and -v together."""
+
+    as_json: Annotated[bool, typer.Option("--json", help="Print JSON on standard output, and nothing else there.")] = (
+        False
+    )
+    quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but warnings and errors.")] = False
+    verbose: Annotated[bool, typer.Option("-v", "--verbose", help="Print progress as lines on standard error.")] = False
+    reproducer: Annotated[
+        Path | None,
+        typer.Option(
+            "--reproducer",
+            metavar="FILE",
+            help="Where Prism itself fails, write what is needed to report that to FILE.",
+            is_eager=True,
+            callback=remember,
+        ),
+    ] = None
+
+    def __post_init__(self) -> None:
+        if self.quiet and self.verbose:
+            raise UsageError("-q prints nothing, and -v prints more", None, "give one of the two")
+
+    @property
+    def console(self) -> Console:
+        """For people, on standard output. Silent where JSON is wanted, or nothing."""
+        return plain_console(quiet=self.quiet or self.as_json)
+
+    def result(self, schema: str, data: Mapping[str, Any], output: Path | None = None) -> None:
+        """The result of a command as JSON: printed, if that is wanted, and written to a file, if there is one.
+
+        See docs/how-to/script-prism.md. Raises :class:`~prism_mlir.graph.errors.InputError` for a file that cannot be written.
+        """
+        text = json.dumps(document(schema, data), indent=2) + "\n" if self.as_json or output is not None else ""
+        if output is not None:
+            write_atomically(output, text)
+        if self.as_json:
+            print(text, end="")
+
+    @contextmanager
+    def working(self, step: str) -> Iterator[Callable[[str], None]]:
+        """While it is entered, a spinner on standard error names the step; the function that it gives is told others.
+
+        Nothing where standard error is no terminal, or with -q; lines with -v.
+        """
+        errors = Console(stderr=True, highlight=False)
+        if self.verbose:
+            _line(step)
+            yield _line
+        elif self.quiet or not errors.is_terminal or errors.is_dumb_terminal:
+            yield lambda _: None
+        else:
+            with errors.status(escape(step)) as status:
+                yield lambda text: status.update(escape(text))
 
 
-def new_table(*columns: str) -> Table:
-    """An empty table whose cells are not wrapped."""
+def _line(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+VERSION = 1
+"""Of all schemas together. A field that is added leaves it as it is; one that goes, or means something else, raises it."""
+
+
+def document(schema: str, data: Mapping[str, Any]) -> dict[str, Any]:
+    """A JSON document that says what it is: ``{"schema": "prism.cost", "schema_version": 1, ...}``."""
+    return {"schema": f"prism.{schema}", "schema_version": VERSION, **data}
+
+
+def plain_console(*, quiet: bool = False) -> Console:
+    """Standard output. Where that is no terminal, lines are as long as they need to be, unless COLUMNS says otherwise."""
+    return Console(quiet=quiet, highlight=False, soft_wrap=True, width=columns())
+
+
+def columns() -> int:
+    """How wide a table may be."""
+    if sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit():
+        return shutil.get_terminal_size().columns
+    return UNLIMITED
+
+
+def new_table(*names: str, wrap: str | None = None) -> Table:
+    """An empty table whose cells are not wrapped, except, where there is no room, those of one column."""
     table = Table(box=SIMPLE_HEAD, pad_edge=False)
-    for column in columns:
-        table.add_column(column, no_wrap=True)
+    for name in names:
+        table.add_column(name, no_wrap=name != wrap, overflow="fold")
     return table
+
+
+def print_table(console: Console, table: Table) -> None:
+    """A table as it is where it fits, or with one column wrapped; otherwise its rows as lines, so that nothing is cut off."""
+    cells = [[_plain(cell) for cell in column.cells] for column in table.columns]
+    needed = Measurement.get(console, console.options.update(width=UNLIMITED), table).maximum
+    for column, texts in zip(table.columns, cells, strict=True):
+        if not column.no_wrap:
+            needed -= max(0, max((len(line) for text in texts for line in text.splitlines()), default=0) - LEAST)
+    if needed <= console.width:
+        console.print(table)
+    else:
+        print_rows(console, [str(c.header) for c in table.columns], list(zip(*cells, strict=True)))
+
+
+def print_rows(console: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Each row as lines ``column  value``, with an empty line between rows."""
+    room = max(map(len, heads)) + 2
+    for number, row in enumerate(rows):
+        if number:
+            console.print()
+        for head, text in zip(heads, row, strict=True):
+            for k, line in enumerate(_wrapped(text, max(LEAST, console.width - room))):
+                console.print(f"{head if k == 0 else '':<{room}}{line}", markup=False)
+
+
+def _plain(cell: Any) -> str:
+    return cell.plain if isinstance(cell, Text) else Text.from_markup(str(cell)).plain
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    return [part for line in text.splitlines() for part in textwrap.wrap(line, width, break_long_words=False)]
 
 
 @contextmanager
 def step_status(console: Console, *, verbose: bool = False) -> Iterator[Callable[[str], None]]:
     """A spinner that names the current step on a terminal; nothing elsewhere, or lines on standard error where ``verbose``."""
-    if verbose and not (console.is_terminal and not console.quiet):
-        yield lambda line: print(line, file=sys.stderr, flush=True)
-        return
-    if not console.is_terminal or console.quiet:
-        yield lambda _: None
-        return
-    with console.status("starting") as status:
-        yield status.update
+    with Terminal(quiet=console.quiet, verbose=verbose).working("starting") as show:
+        yield show

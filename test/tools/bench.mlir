@@ -6,7 +6,7 @@
 //
 // RUN: rm -rf %t && mkdir %t
 // RUN: prism bundle %t/packed %s --schedules 1 --peers none --no-check | FileCheck %s --check-prefix=BUNDLE -DOUT=%t/packed
-// BUNDLE: packed   1 programs, 1 candidates, 0.{{[0-9]}} MB, in [[OUT]]
+// BUNDLE: packed   1 program, 1 candidate, 0.{{[0-9]}} MB, in [[OUT]]
 // BUNDLE-NEXT: measure  python run.py --minutes 5
 //
 // RUN: not env CUDA_VISIBLE_DEVICES=-1 python %t/packed/run.py --output %t/results.json 2>&1 | FileCheck %s --check-prefix=STAND-ALONE

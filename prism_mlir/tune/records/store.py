@@ -90,6 +90,7 @@ class Records:
         self._patience = patience
         self._writes = True
         self._told: set[str] = set()
+        self._kept = 0
         self._lock = threading.RLock()
         self._owner = _owner(path)
 
@@ -119,6 +120,11 @@ class Records:
     def path(self) -> Path | None:
         """The database file; None if there is none."""
         return self._path
+
+    @property
+    def kept(self) -> int:
+        """How many rows were added."""
+        return self._kept
 
     def __enter__(self) -> Records:
         return self
@@ -245,7 +251,11 @@ class Records:
         return sound
 
     def _add(self, table: Table, values: Mapping[str, Value]) -> None:
-        self._attempt(lambda connection: put(connection, table, sealed(table, values)), None, writes=True)
+        def add(connection: sqlite3.Connection) -> int:
+            put(connection, table, sealed(table, values))
+            return 1
+
+        self._kept += self._attempt(add, 0, writes=True)
 
     def _attempt(self, action: Callable[[sqlite3.Connection], _T], otherwise: _T, *, writes: bool) -> _T:
         """Do it, or say why not and go on."""

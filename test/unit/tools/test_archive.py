@@ -33,12 +33,14 @@ def test_what_is_written_is_there(tmp_path: Path, name: str, root: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["out.tar.gz", "out.zip"])
-def test_the_same_files_give_the_same_archive_which_replaces_the_old_one(tmp_path: Path, name: str) -> None:
+def test_the_same_files_give_the_same_archive_which_force_replaces(tmp_path: Path, name: str) -> None:
     write_tree(tmp_path / name, FILES)
     first = (tmp_path / name).read_bytes()
-    write_tree(tmp_path / name, dict(reversed(FILES.items())))
+    with pytest.raises(InputError, match="it is there already"):
+        write_tree(tmp_path / name, {"run.py": b""})
+    write_tree(tmp_path / name, dict(reversed(FILES.items())), force=True)
     assert (tmp_path / name).read_bytes() == first
-    write_tree(tmp_path / name, {"run.py": b""})
+    write_tree(tmp_path / name, {"run.py": b""}, force=True)
     assert len(read_back(tmp_path / name)) == 1
 
 
@@ -48,6 +50,28 @@ def test_a_folder_that_is_there_is_left_alone(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="it is there already"):
         write_tree(tmp_path / "out", FILES)
     assert read_back(tmp_path) == {"out/mine": b"keep"}
+
+
+def test_force_replaces_a_bundle_and_no_other_folder(tmp_path: Path) -> None:
+    write_tree(tmp_path / "out", {**FILES, "bundle.json": b"{}"})
+    write_tree(tmp_path / "out", {"run.py": b"", "bundle.json": b"{}"}, force=True)
+    assert read_back(tmp_path / "out") == {"run.py": b"", "bundle.json": b"{}"}
+    assert [p.name for p in tmp_path.iterdir()] == ["out"]
+    (tmp_path / "home").mkdir()
+    (tmp_path / "home" / "mine").write_text("keep")
+    (tmp_path / "file").write_text("keep")
+    (tmp_path / "link").symlink_to(tmp_path / "out")
+    for name in ("home", "file", "link"):
+        with pytest.raises(InputError, match="cannot replace"):
+            write_tree(tmp_path / name, FILES, force=True)
+    assert (tmp_path / "home" / "mine").read_text() == (tmp_path / "file").read_text() == "keep"
+
+
+@pytest.mark.parametrize("name", ["x.rar", "x.tar", "x.gz", "x.tar.xz", "x.7z", "x.TAR.BZ2"])
+def test_other_archives_are_refused(tmp_path: Path, name: str) -> None:
+    with pytest.raises(InputError, match=r"is no archive that is made here, end it in \.tar\.gz, \.tgz or \.zip"):
+        write_tree(tmp_path / name, FILES)
+    assert not list(tmp_path.iterdir())
 
 
 def test_a_folder_in_no_folder_is_refused(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ import pytest
 from prism_mlir.graph.errors import InputError
 from prism_mlir.tools.bench_table import geometric_mean, lines_of, read_result
 from prism_mlir.tools.prism import main
+from prism_mlir.tools.terminal import document
 
 
 def measured(peer: str, cold: float, warm: float, label: str = "one") -> dict[str, Any]:
@@ -128,7 +129,7 @@ def test_columns_are_of_what_was_measured(tmp_path: Path, capsys: pytest.Capture
 
 def test_read_as_json_is_the_file(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     data = results(FIRST, SECOND)
-    assert json.loads(shown(tmp_path, data, capsys, "--json")) == data
+    assert json.loads(shown(tmp_path, data, capsys, "--json")) == document("bench", data)
 
 
 BROKEN = {**FIRST, "results": [{**measured("prism", 1.0, 1.0), "cold": {"median_us": "fast"}}]}

@@ -153,23 +153,35 @@ def test_bench_compiles_measures_and_shows(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("code", "arguments", "message"),
     [
-        (["bench"], "error: there is nothing to measure, name .mlir files, or give --paper"),
-        (["bench", "none.mlir"], "error: cannot read 'none.mlir': there is no such file, name an .mlir file"),
-        (["bench", "{source}", "--read", "x.json"], "error: --read shows results that are there, leave the files out"),
-        (["bench", "{source}", "--peers", "tvm"], "no peer is called 'tvm', known are torch, compile, triton, none"),
-        (["bench", "{source}"], "CUDA driver"),
+        (2, ["bench"], "error: there is nothing to measure, name .mlir files, or give --paper"),
+        (1, ["bench", "none.mlir"], "error: cannot read 'none.mlir': there is no such file, name an .mlir file"),
+        (2, ["bench", "{source}", "--read", "x.json"], "error: --read shows results that are there, leave the files"),
         (
+            2,
+            ["bench", "{source}", "--peers", "tvm"],
+            "error: --peers: no peer is called 'tvm', known are torch, compile, triton, none",
+        ),
+        (1, ["bench", "{source}"], "CUDA driver"),
+        (
+            1,
             ["bench", "--paper"],
             "make a bundle for a machine that has one (prism bundle), or show its results with --re",
         ),
-        (["bundle", "out"], "error: there is nothing to measure"),
-        (["bundle", "no/out", "{source}"], "error: cannot write 'no/out': there is no folder 'no', make it first"),
-        (["bundle", ".", "{source}"], "error: cannot write '.': it is there already, remove it, or name another one"),
+        (2, ["bundle", "out"], "error: there is nothing to measure"),
+        (1, ["bundle", "no/out", "{source}"], "error: cannot write 'no/out': there is no folder 'no', make it first"),
+        (
+            1,
+            ["bundle", ".", "{source}"],
+            "error: cannot write '.': it is there already, remove it, name another one, or",
+        ),
+        (1, ["bundle", "out.rar", "{source}"], "error: cannot write 'out.rar': '.rar' is no archive that is made here"),
+        (2, ["bundle", "", "{source}"], "error: OUT: an empty name"),
     ],
 )
 def test_a_bad_command_line_is_one_line(
+    code: int,
     arguments: list[str],
     message: str,
     source: Path,
@@ -179,7 +191,7 @@ def test_a_bad_command_line_is_one_line(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "-1")
-    assert main([a.replace("{source}", str(source)) for a in arguments]) == 1
+    assert main([a.replace("{source}", str(source)) for a in arguments]) == code
     captured = capfd.readouterr()
     assert message in captured.err
     assert captured.err.count("\n") == 1
@@ -214,7 +226,7 @@ def test_schedules_that_fail_a_check_are_left_out_and_said(
     output = tmp_path / "out"
     assert main(["bundle", str(output), str(source), "--schedules", "2", "--peers", "none"]) == 0
     lines = capsys.readouterr().out.splitlines()
-    assert lines[0].startswith("packed   1 programs, 2 candidates")
+    assert lines[0].startswith("packed   1 program, 2 candidates")
     assert lines[1].startswith("left out scaled: graph ")
     assert lines[1].endswith("emitted code is wrong: race")
     (row,) = json.loads((output / "bundle.json").read_text())["rows"]

@@ -58,7 +58,7 @@ def test_an_export_of_what_is_damaged_says_so(folder: Path, tmp_path: Path, caps
     assert cache(folder, "export", str(tmp_path / "x.jsonl")) == 1
     out, err = capsys.readouterr()
     assert "8 records" in out
-    assert err == "warning: families: row 2 is damaged, and left out\n"
+    assert err == "warning: families: row 2 is damaged, and left out; prism cache prune drops it\n"
     assert cache(tmp_path / "new", "import", str(tmp_path / "x.jsonl")) == 0
     assert "new      2 families, 3 choices, 3 measurements" in capsys.readouterr().out
 

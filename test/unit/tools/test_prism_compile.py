@@ -123,7 +123,7 @@ def test_the_host_function_takes_what_the_options_say(source: Path, tmp_path: Pa
 
 
 def test_an_unknown_host_function(source: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert main(["compile", str(source), "-o", str(tmp_path), "--host", "device"]) == 1
+    assert main(["compile", str(source), "-o", str(tmp_path), "--host", "device"]) == 2
     assert "'device' is not one of 'tensor', 'memref'" in capsys.readouterr().err
 
 
@@ -165,25 +165,39 @@ def test_a_broken_file_is_one_located_line_and_writes_nothing(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("code", "arguments", "message"),
     [
-        (["compile"], "Missing argument"),
-        (["compile", "no-such-file.mlir", "-o", "out"], "cannot read 'no-such-file.mlir'"),
-        (["compile", ".", "-o", "out"], "it is a folder"),
-        (["compile", "-", "-o", "out"], "standard input is not read"),
-        (["compile", "{source}"], "Missing option"),
-        (["compile", "{source}", "-o", "out", "--target", "sm_12"], "sm_12"),
-        (["compile", "{source}", "-o", "out", "--limit", "speed=3"], "known: operators"),
-        (["compile", "{source}", "-o", "out", "--limit", "operators=many"], "needs a number"),
-        (["compile", "{source}", "-o", "out", "--limit", "grid_dims=7"], "out of range"),
-        (["compile", "{source}", "-o", "out", "--limit", "states=1"], "no proved graph"),
-        (["compile", "{source}", "-o", "out", "--function", "other"], "no function @other"),
-        (["compile", "{source}", "-o", "out", "--profile"], "no CUDA driver found"),
-        (["compile", "{source}", "-o", "{source}/out"], "cannot write to"),
-        (["frobnicate"], "No such command"),
+        (2, ["compile"], "error: Missing argument 'IN.mlir' (see prism compile --help)"),
+        (1, ["compile", "no-such-file.mlir", "-o", "out"], "cannot read 'no-such-file.mlir'"),
+        (1, ["compile", ".", "-o", "out"], "it is a folder"),
+        (1, ["compile", "-", "-o", "out"], "standard input is not read"),
+        (2, ["compile", "", "-o", "out"], "error: IN.mlir: an empty name"),
+        (2, ["compile", "{source}"], "Missing option"),
+        (2, ["compile", "{source}", "-o", ""], "error: --output: an empty name; write . for this folder"),
+        (2, ["compile", "{source}", "-o", "out", "-q", "-v"], "error: -q prints nothing, and -v prints more"),
+        (2, ["compile", "{source}", "-o", "out", "--max-size", "64"], "error: --max-size is for functions with `?`"),
+        (
+            2,
+            ["compile", "{source}", "-o", "out", "--target", "sm_12"],
+            "error: --target: unknown target 'sm_12', known are",
+        ),
+        (
+            2,
+            ["compile", "{source}", "-o", "out", "--executor", "x"],
+            "error: --executor: no executor is called 'x', known:",
+        ),
+        (2, ["compile", "{source}", "-o", "out", "--limit", "speed=3"], "known: operators"),
+        (2, ["compile", "{source}", "-o", "out", "--limit", "operators=many"], "needs a number"),
+        (2, ["compile", "{source}", "-o", "out", "--limit", "grid_dims=7"], "out of range"),
+        (1, ["compile", "{source}", "-o", "out", "--limit", "states=1"], "no proved graph"),
+        (1, ["compile", "{source}", "-o", "out", "--function", "other"], "no function @other"),
+        (1, ["compile", "{source}", "-o", "out", "--profile"], "no CUDA driver found"),
+        (1, ["compile", "{source}", "-o", "{source}/out"], "cannot write to"),
+        (2, ["frobnicate"], "No such command"),
     ],
 )
 def test_a_bad_command_line_is_one_line(
+    code: int,
     arguments: list[str],
     message: str,
     source: Path,
@@ -192,7 +206,7 @@ def test_a_bad_command_line_is_one_line(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    assert main([a.replace("{source}", str(source)) for a in arguments]) == 1
+    assert main([a.replace("{source}", str(source)) for a in arguments]) == code
     captured = capfd.readouterr()
     assert message in captured.err
     assert captured.err.count("\n") == 1
@@ -215,7 +229,7 @@ def test_profile_lets_the_driver_decide(
     """With a driver that answers, the report holds measured times and the fastest is chosen."""
     from contextlib import nullcontext
 
-    from prism_mlir.tools import prism
+    from prism_mlir.tools import prism_compile
     from prism_mlir.tune.profile import Samples
 
     times = iter([9.0, 7.0, 3.0, 5.0, 8.0, 8.0, 8.0, 8.0])
@@ -223,7 +237,7 @@ def test_profile_lets_the_driver_decide(
     def prepare(program, tf32):  # type: ignore[no-untyped-def]
         return lambda kernel, best_us: Samples((next(times),))
 
-    monkeypatch.setattr(prism, "gpu_timer", lambda check: nullcontext(prepare))
+    monkeypatch.setattr(prism_compile, "gpu_timer", lambda check: nullcontext(prepare))
     assert main(["compile", str(source), "-o", str(tmp_path / "out"), "--profile"]) == 0
     assert "measured 3.0 us" in capsys.readouterr().out
     report = json.loads((tmp_path / "out" / "report.json").read_text())
@@ -275,7 +289,7 @@ def test_a_strange_function_name_stays_inside_the_folder(name: str, tmp_path: Pa
     source, out = small(inside, name=name), tmp_path / "out"
     assert main(["compile", str(source), "-o", str(out), "-q", "--no-check"]) == 0
     assert sorted(p.name for p in tmp_path.iterdir()) == ["in", "out"]
-    assert len(list(out.iterdir())) == 5
+    assert len(list(out.iterdir())) == 6
     assert all(len(p.name) < 120 and p.name.isascii() for p in out.iterdir())
 
 

