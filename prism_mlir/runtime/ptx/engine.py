@@ -16,6 +16,7 @@ from prism_mlir.runtime.ptx.checks.barrier import Barriers
 from prism_mlir.runtime.ptx.checks.report import Site, report
 from prism_mlir.runtime.ptx.decode import Block, Decoded
 from prism_mlir.runtime.ptx.errors import RuntimeLimit
+from prism_mlir.runtime.ptx.lines import LineCounters
 from prism_mlir.runtime.ptx.ops.loads import STRONG
 from prism_mlir.runtime.ptx.state import WARP, Mask, State
 
@@ -27,12 +28,13 @@ PATIENCE = 16  # how often a block may poll in that time before others go first:
 class Engine:
     """One batch on its way through a kernel."""
 
-    def __init__(self, program: Decoded, st: State, max_steps: int) -> None:
+    def __init__(self, program: Decoded, st: State, max_steps: int, lines: LineCounters | None = None) -> None:
         self.program = program
         self.blocks = program.blocks
         self.rank = program.rank
         self.st = st
         self.max_steps = max_steps
+        self.lines = lines
         self.ready: dict[int, Mask] = {}
         self.held: dict[int, Lanes] = {}
         self.barriers = Barriers(st)
@@ -90,8 +92,11 @@ class Engine:
         seen = self.seen[at]
         seen[0] += mask.n
         seen[1] += st.n // WARP if mask.dense else mask.warps()
-        for run in block.runs[met:]:
-            run(st, mask)
+        if self.lines is not None:
+            self.lines.run(st, block, mask, met)
+        else:
+            for run in block.runs[met:]:
+                run(st, mask)
         if block.control is None:
             return at + 1
         return self._control(at, block, mask)
@@ -350,6 +355,8 @@ class Engine:
         for block, (threads, warps) in zip(self.blocks, self.seen, strict=True):
             if not threads:
                 continue
+            if self.lines is not None:
+                self.lines.count(block, threads, warps)
             counters.thread_instructions += threads * len(block.steps)
             for step in block.steps:
                 counters.warp_instructions[step.klass] = counters.warp_instructions.get(step.klass, 0) + warps

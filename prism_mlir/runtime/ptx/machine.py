@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, field, fields
 from operator import index
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,7 @@ from prism_mlir.runtime.ptx.counters import Counters
 from prism_mlir.runtime.ptx.decode import Decoded, decode
 from prism_mlir.runtime.ptx.engine import Engine
 from prism_mlir.runtime.ptx.errors import CheckError, LaunchError, Location, PtxSyntaxError, RuntimeLimit
+from prism_mlir.runtime.ptx.lines import LineCounters
 from prism_mlir.runtime.ptx.memory import RED_ZONE, Arena, AsyncQueue, Buffer, GlobalMemory, Placed
 from prism_mlir.runtime.ptx.parser import parse
 from prism_mlir.runtime.ptx.program import Param, Program, Variable
@@ -63,12 +64,14 @@ class RunResult:
             ``uninitialised`` check is off). A kernel that should fill its output and does not is wrong without breaking any rule.
         engine: which engine the results come from, ``reference`` or ``fast``.
         fallback_reason: why the fast engine was asked for but did not do it, located; else empty.
+        lines: the counters of each line of the PTX that was executed, where they were asked for.
     """
 
     counters: Counters
     unwritten: Mapping[int, int]
     engine: str = "reference"
     fallback_reason: str = ""
+    lines: Mapping[int, Counters] = field(default_factory=dict)
 
 
 class Module:
@@ -161,6 +164,7 @@ class KernelHandle:
         detailed_counters: bool = False,
         engine: str = "reference",
         exact_mma: bool = False,
+        by_line: bool = False,
     ) -> RunResult:
         """Run the kernel on the CPU; arrays are modified in place.
 
@@ -181,6 +185,7 @@ class KernelHandle:
                 diverge at a barrier, where an instruction is not compiled, and where it suspects a bug; ``RunResult`` tells.
             exact_mma: sums of ``mma`` to the last bit as Ampere's tensor cores form them, at some cost, and not on the fast
                 engine; otherwise both engines sum in f32, in order.
+            by_line: also count for each line of the PTX by itself; not on the fast engine.
 
         Raises:
             LaunchError: the launch does not fit the kernel, or the checks do not fit the engine.
@@ -188,10 +193,12 @@ class KernelHandle:
             RuntimeLimit: ``max_steps`` was reached, or the launch needs more than its share of ``MEMORY``.
             TrapError: the kernel trapped.
         """
-        fast = _wants_fast(engine, checks, {"detailed counters": detailed_counters, "exact sums of mma": exact_mma})
+        slow = {"detailed counters": detailed_counters, "exact sums of mma": exact_mma, "counters by line": by_line}
+        fast = _wants_fast(engine, checks, slow)
         checks = checks or (FAST_CHECKS if engine == "fast" else Checks())
         launch = _Launch(self, _triple(grid, "grid"), _triple(block, "block"), args, shared_bytes, checks, outputs)
         launch.exact_mma = exact_mma
+        launch.lines = LineCounters(detailed_counters) if by_line else None
         reason = ""
         try:
             if fast:
@@ -206,7 +213,8 @@ class KernelHandle:
             raise launch.second_thread(found, max_steps, lanes_per_batch) from None
         finally:
             launch.finish()
-        return RunResult(counters, launch.unwritten(), "reference", reason)
+        lines = {} if launch.lines is None else launch.lines.of
+        return RunResult(counters, launch.unwritten(), "reference", reason, lines)
 
     def _run_fast(self, launch: _Launch, counters: Counters, max_steps: int) -> str | None:
         """Run compiled code; returns why it was not done, or None."""
@@ -284,6 +292,7 @@ class _Launch:
         self.checks = checks
         self.shared_bytes = shared_bytes
         self.exact_mma = False
+        self.lines: LineCounters | None = None
         self.threads = block[0] * block[1] * block[2]
         self.blocks = grid[0] * grid[1] * grid[2]
         self._check_launch()
@@ -469,7 +478,7 @@ class _Launch:
         return max(1, min(self.blocks, lanes // padded, BYTES_PER_BATCH // self.block_bytes))
 
     def _batch(self, first: int, blocks: int, counters: Counters, max_steps: int) -> None:
-        Engine(self.decoded, self._state(first, blocks, counters), max_steps).run()
+        Engine(self.decoded, self._state(first, blocks, counters), max_steps, self.lines).run()
 
     def second_thread(self, found: BlockConflict, max_steps: int, lanes: int) -> CheckError:
         """The error of a conflict, with the thread of the other block if a second run of that block shows it.
