@@ -16,7 +16,21 @@ from markupsafe import Markup
 from prism_mlir.graph.errors import InputError
 from prism_mlir.report import words
 from prism_mlir.report.contents import Contents
-from prism_mlir.report.sections import evidence, funnel, summary
+from prism_mlir.report.sections import (
+    accuracy,
+    comparison,
+    evidence,
+    files,
+    funnel,
+    graphs,
+    memory,
+    pipeline,
+    program,
+    ptx,
+    roofline,
+    schedules,
+    summary,
+)
 
 HERE = Path(__file__).parent
 
@@ -62,23 +76,38 @@ def render(contents: Contents) -> str:
 
 
 def _groups(contents: Contents) -> Iterator[Group]:
+    """One program, then its part or parts, then what is about the whole again."""
     count = len(contents.parts)
+    yield Group("", "", (_section("program", "Program", partial(program.view, contents)),))
     for k in range(count):
-        title = contents.parts[k]["name"].text() if count > 1 else ""
+        title = f"Part {k + 1}: {contents.parts[k]['name'].text()}" if count > 1 else ""
         yield Group(f"part-{k + 1}" if count > 1 else "", title, tuple(_of_part(contents, k, count)))
+    whole = (
+        _section("roofline", "Roofline", partial(roofline.view, contents)),
+        _section("comparison", "Against the unfused program", partial(comparison.view, contents)),
+        _section("accuracy", "Accuracy", partial(accuracy.view, contents)),
+        _section("files", "Files and versions", partial(files.view, contents)),
+    )
+    yield Group("whole" if count > 1 else "", "All parts together" if count > 1 else "", whole)
 
 
 def _of_part(contents: Contents, k: int, count: int) -> Iterator[Section]:
-    prefix = f"part-{k + 1}-" if count > 1 else ""
-    yield _section(prefix + "funnel", "Search funnel", "funnel", partial(funnel.view, contents, k))
-    yield _section(prefix + "evidence", "Verdict and evidence", "evidence", partial(evidence.view, contents, k))
+    before = f"part-{k + 1}-" if count > 1 else ""
+    yield _section("funnel", "Search funnel", partial(funnel.view, contents, k), before)
+    yield _section("graphs", "Proved graphs", partial(graphs.view, contents, k), before)
+    yield _section("evidence", "Verdict and evidence", partial(evidence.view, contents, k), before)
+    yield _section("schedules", "Schedules", partial(schedules.view, contents, k), before)
+    yield _section("memory", "Shared memory", partial(memory.view, contents, k), before)
+    yield _section("pipeline", "Software pipeline", partial(pipeline.view, contents, k), before)
+    yield _section("ptx", "PTX with counters", partial(ptx.view, contents, k), before)
 
 
-def _section(id: str, title: str, template: str, view: Callable[[], Any]) -> Section:
+def _section(name: str, title: str, view: Callable[[], Any], before: str = "") -> Section:
+    """A section of a template's name; one that lacks its data says so."""
     try:
-        return Section(id, title, template, view())
+        return Section(before + name, title, name, view())
     except InputError as error:
-        return Section(id, title, template, None, error.message)
+        return Section(before + name, title, name, None, error.message)
 
 
 @cache

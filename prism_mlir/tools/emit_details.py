@@ -15,13 +15,15 @@ from __future__ import annotations
 
 import json
 from dataclasses import asdict, fields
+from statistics import median
 from typing import Any
 
 from prism_mlir.codegen.memory_plan import plan_memory
 from prism_mlir.compiler.parts import BuiltPart
 from prism_mlir.compiler.pipeline import Compilation
+from prism_mlir.compiler.selection import Selection
 from prism_mlir.graph.code_graph import code_graphs
-from prism_mlir.graph.data import graph_to_data
+from prism_mlir.graph.data import graph_to_data, schedule_to_data
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode, program_types
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule, ScheduledGraph
@@ -83,6 +85,7 @@ def _part(done: Compilation, built: BuiltPart, first: int, target: Target) -> di
         "roofline": _roofline(roofline(program, target)),
         **_graphs(done, built),
         "ranking": None if selection.ranking is None else selection.ranking.to_dict(),
+        "measured": _measured(selection),
         "code": graph_to_data(selection.ranked.scheduled.graph),
         "kernels": _kernels(program, selection.ranked.scheduled, target),
         "unfused": [_alone(part_of(done.program, k, k + 1).program, target) for k in range(first, first + count)],
@@ -132,6 +135,20 @@ def _graphs(done: Compilation, built: BuiltPart) -> dict[str, Any]:
     shown = sorted(proved, key=order)[:MOST_GRAPHS]
     rows = ({"fingerprint": g.fingerprint, "code": code_of.get(g), "graph": graph_to_data(g)} for g in shown)
     return {"proved": len(proved), "graphs": list(rows)}
+
+
+def _measured(selection: Selection) -> list[dict[str, Any]]:
+    """Schedules that a GPU timed, fastest first: medians in microseconds, with inputs in memory and, where known, in L2."""
+    timings = () if selection.profile is None else selection.profile.timings
+    return [
+        {
+            "graph": t.scheduled.graph.fingerprint,
+            "schedule": schedule_to_data(t.scheduled.schedule),
+            "us": t.median_us,
+            "warm_us": median(t.warm) if t.warm else None,
+        }
+        for t in timings
+    ]
 
 
 def _kernels(program: Program, scheduled: ScheduledGraph, target: Target) -> list[dict[str, Any]]:

@@ -30,6 +30,9 @@ def report_command(
             metavar="FILE", help="Certificate to show; DIR/certificate.json if there is one.", show_default=False
         ),
     ] = None,
+    counters: Annotated[
+        bool, typer.Option(help="Run blocks of the kernels on the PTX machine and count what each line does.")
+    ] = True,
     quiet: Annotated[bool, typer.Option("-q", "--quiet", help="Print nothing but errors.")] = False,
 ) -> None:
     """Make one self-contained HTML page of everything that a compilation found, proved, chose and checked.
@@ -42,7 +45,7 @@ def report_command(
     from prism_mlir.tools.files import write_atomically
     from prism_mlir.tools.report_folder import read_folder
 
-    contents = read_folder(folder, certificate)
+    contents = read_folder(folder, certificate, count=counters)
     try:
         page = render(contents)
     except InputError as error:

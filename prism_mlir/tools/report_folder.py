@@ -10,15 +10,17 @@ from prism_mlir.graph.errors import InputError, Location
 from prism_mlir.report.contents import Contents
 from prism_mlir.report.data import Data
 from prism_mlir.tools.files import read_json
+from prism_mlir.tools.report_counts import count_lines
 
 DETAILS, CERTIFICATE = "prism details 1", "prism certificate 1"
 MOST_BYTES = 64 << 20  # of one file
 
 
-def read_folder(folder: Path, certificate: Path | None = None) -> Contents:
+def read_folder(folder: Path, certificate: Path | None = None, *, count: bool = True) -> Contents:
     """The files of a folder. Only ``report.json`` must be there; what else is missing or cannot be used is noted.
 
     certificate: a file to use instead of the folder's own; it must be one
+    count:       run blocks of the kernels, to count what each line of their PTX does
 
     Raises a located :class:`InputError` where there is no such folder, or its ``report.json`` is not that of a compilation.
     """
@@ -31,6 +33,7 @@ def read_folder(folder: Path, certificate: Path | None = None) -> Contents:
         proof = _optional(folder / "certificate.json", CERTIFICATE, absent)
     else:
         proof = _of_format(certificate, read_json(certificate), CERTIFICATE)
+    ptx = _ptx(folder, launch, absent)
     return Contents(
         name=folder.resolve().name,
         files=tuple(sorted((p.name, p.stat().st_size) for p in folder.iterdir() if p.is_file())),
@@ -39,7 +42,8 @@ def read_folder(folder: Path, certificate: Path | None = None) -> Contents:
         details=details,
         launch=launch,
         certificate=proof,
-        ptx=_ptx(folder, launch, absent),
+        ptx=ptx,
+        counted=count_lines(launch.value, ptx) if count and launch is not None else {},
         absent=absent,
     )
 
