@@ -38,6 +38,21 @@ _REDUCTIONS = {
 }
 
 
+_NO_OPERATOR = {
+    "tensor.extract": "elements at positions that are computed (a gather)",
+    "tensor.insert": "elements written to positions that are computed (a scatter)",
+    "scf.for": "a loop that carries values",
+    "scf.while": "a loop whose end is computed",
+    "scf.if": "a branch taken at run time",
+}
+"""What operations are that a tensor program has no operator for; others are named as they are."""
+
+
+def unsupported(op: Any, location: Location) -> Unknown:
+    """The value of an operation that cannot be raised."""
+    return Unknown(_NO_OPERATOR.get(op.name, f"operation {op.name}"), location)
+
+
 @dataclass(frozen=True, slots=True)
 class Result:
     """A result of the function, or a part of one: the view that computes it (its axes are the factors of its dims).
@@ -124,7 +139,7 @@ class _Raiser:
         if shape is None:
             if "?" in str(argument.type):
                 what = f"dynamic size in argument {position}, {argument.type}, is not supported"
-                raise UnsupportedError(what, location, "give every dim a number")
+                raise UnsupportedError(what, location, "give every dim a number; only prism compile takes ?")
             self.values[argument] = Unknown(f"argument {position} of type {argument.type}", location, "use a tensor")
             return
         if 0 in shape:
@@ -184,7 +199,7 @@ class _Raiser:
         elif len(op.regions) == 0 and len(op.results) == 1 and op.name.split(".")[0] in ("arith", "math"):
             results = [self.body.evaluate(op, [self.values[v] for v in op.operands])]
         else:
-            results = [Unknown(f"operation {op.name}", location)] * len(op.results)
+            results = [unsupported(op, location)] * len(op.results)
         for result, value in zip(op.results, results, strict=True):
             self.values[result] = value
 
@@ -287,8 +302,8 @@ class _Generic:
             return Unknown("this arith.constant", where) if isinstance(found, bytes) else found
         if op.name == "linalg.index":
             return self._index(op)
-        if len(op.regions) or len(op.results) != 1:
-            return Unknown(f"operation {op.name}", where)
+        if len(op.regions) or len(op.results) != 1 or op.name in _NO_OPERATOR:
+            return unsupported(op, where)
         operands = [self.memo.get(v) or self._value(v) for v in op.operands]
         return self.raiser.body.evaluate(op, operands)
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from prism_mlir.frontend.stablehlo import shapes
 from prism_mlir.frontend.stablehlo.build import Refused, Value, attribute, empty, generic, size
+from prism_mlir.frontend.stablehlo.control import CONTROL, branch, while_
+from prism_mlir.frontend.stablehlo.gathers import gather, reverse, sort, top_k
 from prism_mlir.frontend.stablehlo.products import dot_general
 from prism_mlir.frontend.stablehlo.reductions import reduce
 from prism_mlir.frontend.stablehlo.scalars import ELEMENTWISE, apply, check_arity
+from prism_mlir.frontend.stablehlo.scatters import scatter
 from prism_mlir.frontend.stablehlo.tensors import (
     broadcast_in_dim,
     concatenate,
@@ -24,6 +28,7 @@ from prism_mlir.frontend.stablehlo.tensors import (
     transpose,
 )
 from prism_mlir.frontend.stablehlo.text import DIALECTS
+from prism_mlir.frontend.stablehlo.windows import reduce_window
 from prism_mlir.frontend.upstream import UpstreamModule, functions, input_error
 from prism_mlir.graph.errors import InputError, UnsupportedError
 
@@ -43,10 +48,14 @@ def convert(upstream: UpstreamModule) -> None:
     from mlir import ir
 
     dynamic = "?" in _types(upstream.module)
-    for op in list(_operations(upstream.module)):
+    pending = deque(_operations(upstream.module))
+    while pending:
+        op = pending.popleft()
         _without_notes(op)
         if _dialect(op) in DIALECTS:
-            _replace(op, upstream, dynamic)
+            moved = op.name in CONTROL
+            made = _replace(op, upstream, dynamic)
+            pending.extendleft(list(_operations(made[0].owner))[:0:-1] if moved else ())
     _name_arguments(upstream)
     try:
         upstream.module.verify()
@@ -111,7 +120,8 @@ def _dictionary(found: Any) -> ir.DictAttr:
     return ir.DictAttr.get(kept, found.context)
 
 
-def _replace(op: Any, upstream: UpstreamModule, dynamic: bool) -> None:
+def _replace(op: Any, upstream: UpstreamModule, dynamic: bool) -> list[Value]:
+    """Convert an operation; what it is from now on."""
     from mlir import ir
 
     place = upstream.locate(op)
@@ -129,6 +139,7 @@ def _replace(op: Any, upstream: UpstreamModule, dynamic: bool) -> None:
     for old, new in zip(list(op.results), made, strict=True):
         old.replace_all_uses_with(new)
     op.erase()
+    return made
 
 
 def _check_types(op: Any) -> None:
@@ -196,7 +207,9 @@ def barrier(op: Any) -> list[Value]:
 
 
 _RULES: dict[str, Callable[[Any], list[Value]]] = {
+    "chlo.top_k": top_k,
     "stablehlo.broadcast_in_dim": broadcast_in_dim,
+    "stablehlo.case": branch,
     "stablehlo.composite": composite,
     "stablehlo.concatenate": concatenate,
     "stablehlo.constant": constant,
@@ -207,12 +220,19 @@ _RULES: dict[str, Callable[[Any], list[Value]]] = {
     "stablehlo.dynamic_reshape": reshape,
     "stablehlo.dynamic_slice": dynamic_slice,
     "stablehlo.dynamic_update_slice": dynamic_update_slice,
+    "stablehlo.gather": gather,
     "stablehlo.get_dimension_size": get_dimension_size,
+    "stablehlo.if": branch,
     "stablehlo.iota": iota,
     "stablehlo.optimization_barrier": barrier,
     "stablehlo.pad": pad,
     "stablehlo.reduce": reduce,
+    "stablehlo.reduce_window": reduce_window,
     "stablehlo.reshape": reshape,
+    "stablehlo.reverse": reverse,
+    "stablehlo.scatter": scatter,
     "stablehlo.slice": slice_,
+    "stablehlo.sort": sort,
     "stablehlo.transpose": transpose,
+    "stablehlo.while": while_,
 }

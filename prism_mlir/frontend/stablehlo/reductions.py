@@ -5,9 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from prism_mlir.frontend.stablehlo.build import (
-    Refused,
     Value,
-    attribute,
     filled,
     generic,
     integers,
@@ -16,7 +14,8 @@ from prism_mlir.frontend.stablehlo.build import (
     size,
     tensor_type,
 )
-from prism_mlir.frontend.stablehlo.scalars import ELEMENTWISE, apply, converted
+from prism_mlir.frontend.stablehlo.regions import evaluated
+from prism_mlir.frontend.stablehlo.scalars import converted
 
 
 def reduce(op: Any) -> list[Value]:
@@ -43,32 +42,7 @@ def reduce(op: Any) -> list[Value]:
 
     def body(given: list[Value]) -> list[Value]:
         elements = [converted(v, t) for v, t in zip(given[:count], types[count:], strict=True)]
-        return _evaluated(block, [*given[count:], *elements])
+        return evaluated(block, [*given[count:], *elements])
 
     inputs = [(v, range(rank)) for v in tensors]
     return generic(rank, inputs, [(v, kept) for v in starts], body, reduced)
-
-
-def _evaluated(block: Any, arguments: list[Value]) -> list[Value]:
-    """What a region on tensors of one element returns, on scalars."""
-    known = dict(zip(block.arguments, arguments, strict=True))
-    for view in block:
-        op = view.operation
-        operands = [known[v] if v in known else scalar(v) for v in op.operands]
-        if op.name == "stablehlo.return":
-            return operands
-        if op.name == "stablehlo.constant":
-            known[op.results[0]] = _constant(op)
-        elif op.name in ELEMENTWISE:
-            known[op.results[0]] = apply(op, operands, op.results[0].type.element_type)
-        else:
-            raise Refused(f"with {op.name} in its region", "reduce by elementwise operations")
-    raise ValueError("its region returns nothing")
-
-
-def _constant(op: Any) -> Value:
-    from mlir import ir
-    from mlir.dialects import arith
-
-    dense = ir.DenseElementsAttr(attribute(op, "value"))
-    return arith.ConstantOp(op.results[0].type.element_type, dense.get_splat_value()).result

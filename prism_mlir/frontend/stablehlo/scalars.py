@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from prism_mlir.frontend.stablehlo.build import Refused, Value, enumerator, number
+from prism_mlir.frontend.stablehlo.build import Refused, Value, enumerator, integer, number
 
 Scalar = Callable[[Any, list[Value], Any], Value]
 """Operation, operands, element type of the result -> the result."""
@@ -26,11 +26,16 @@ _BINARY: dict[str, Names] = {
     "and": (None, "arith.AndIOp", "arith.AndIOp"),
     "or": (None, "arith.OrIOp", "arith.OrIOp"),
     "xor": (None, "arith.XOrIOp", "arith.XOrIOp"),
+    "shift_left": (None, "arith.ShLIOp", None),
+    "shift_right_arithmetic": (None, "arith.ShRSIOp", None),
+    "shift_right_logical": (None, "arith.ShRUIOp", None),
 }
 _UNARY: dict[str, Names] = {
     "abs": ("math.AbsFOp", "math.AbsIOp", None),
     "cbrt": ("math.CbrtOp", None, None),
     "ceil": ("math.CeilOp", None, None),
+    "count_leading_zeros": (None, "math.CountLeadingZerosOp", None),
+    "popcnt": (None, "math.CtPopOp", None),
     "cosine": ("math.CosOp", None, None),
     "exponential": ("math.ExpOp", None, None),
     "exponential_minus_one": ("math.ExpM1Op", None, None),
@@ -47,6 +52,14 @@ _UNARY: dict[str, Names] = {
     "chlo.erf": ("math.ErfOp", None, None),
     "chlo.erfc": ("math.ErfcOp", None, None),
     "chlo.tan": ("math.TanOp", None, None),
+    "chlo.acos": ("math.AcosOp", None, None),
+    "chlo.acosh": ("math.AcoshOp", None, None),
+    "chlo.asin": ("math.AsinOp", None, None),
+    "chlo.asinh": ("math.AsinhOp", None, None),
+    "chlo.atan": ("math.AtanOp", None, None),
+    "chlo.atanh": ("math.AtanhOp", None, None),
+    "chlo.cosh": ("math.CoshOp", None, None),
+    "chlo.sinh": ("math.SinhOp", None, None),
 }
 _PREDICATES = ("EQ", "NE", "LT", "LE", "GT", "GE")
 _ORDERED = (1, 13, 4, 5, 2, 3)  # of arith.cmpf: oeq, une, olt, ole, ogt, oge
@@ -121,12 +134,48 @@ def _compare(op: Any, operands: list[Value], _element: Any) -> Value:
     direction, kind = enumerator(op, "comparison_direction"), operands[0].type
     if direction not in _PREDICATES:
         raise Refused(f"with direction '{direction}'", "use EQ, NE, LT, LE, GT or GE")
-    if enumerator(op, "compare_type") == "TOTALORDER":
-        raise Refused("in total order", "compare as FLOAT")
     which = _PREDICATES.index(direction)
+    if is_float(kind) and enumerator(op, "compare_type") == "TOTALORDER":
+        return arith.CmpIOp(_SIGNED[which], *map(total_order, operands)).result
     if is_float(kind):
         return arith.CmpFOp(_ORDERED[which], *operands).result
     return arith.CmpIOp((_UNSIGNED if is_truth(kind) else _SIGNED)[which], *operands).result
+
+
+def total_order(value: Value) -> Value:
+    """A float as an integer that orders all of them: -NaN, -inf, ..., -0, +0, ..., inf, NaN."""
+    from mlir import ir
+    from mlir.dialects import arith
+
+    width = value.type.width
+    kind = ir.IntegerType.get_signless(width)
+    bits = arith.BitcastOp(kind, value).result
+    sign = arith.ShRSIOp(bits, number(width - 1, kind)).result
+    return arith.XOrIOp(bits, arith.AndIOp(sign, number((1 << (width - 1)) - 1, kind)).result).result
+
+
+def _bits(_op: Any, operands: list[Value], element: Any) -> Value:
+    from mlir.dialects import arith
+
+    (value,) = operands
+    if value.type == element:
+        return value
+    if value.type.width != element.width:
+        raise Refused(f"from {value.type} to {element}", "keep the number of bits")
+    return arith.BitcastOp(element, value).result
+
+
+def _less_precise(op: Any, operands: list[Value], element: Any) -> Value:
+    from mlir import ir
+
+    bits = (integer(op, "exponent_bits"), integer(op, "mantissa_bits"))
+    known = {(5, 10): ir.F16Type, (8, 7): ir.BF16Type, (8, 23): ir.F32Type, (11, 52): ir.F64Type}
+    if bits not in known:
+        raise Refused(f"to {bits[0]} bits of exponent and {bits[1]} of mantissa", "round to f16, bf16 or f32")
+    kind = known[bits].get()
+    if kind.width > element.width or kind == element:
+        return operands[0]
+    return converted(converted(operands[0], kind), element)
 
 
 def _select(_op: Any, operands: list[Value], _element: Any) -> Value:
@@ -187,6 +236,13 @@ def _is_finite(_op: Any, operands: list[Value], _element: Any) -> Value:
     return math.IsFiniteOp(*operands).result
 
 
+def _is_infinite(_op: Any, operands: list[Value], _element: Any) -> Value:
+    from mlir.dialects import arith, math
+
+    infinity = number(float("inf"), operands[0].type)
+    return arith.CmpFOp(_ORDERED[0], math.AbsFOp(*operands).result, infinity).result
+
+
 def _square(_op: Any, operands: list[Value], _element: Any) -> Value:
     return _made(_BINARY["multiply"], operands * 2)
 
@@ -215,6 +271,9 @@ ELEMENTWISE: dict[str, tuple[int, Scalar]] = {
     "stablehlo.is_finite": (1, _is_finite),
     "stablehlo.sign": (1, _sign),
     "stablehlo.logistic": (1, _logistic),
+    "stablehlo.bitcast_convert": (1, _bits),
+    "stablehlo.reduce_precision": (1, _less_precise),
+    "chlo.is_inf": (1, _is_infinite),
     "chlo.square": (1, _square),
 }
 """Name -> number of operands, and the operation on scalars."""

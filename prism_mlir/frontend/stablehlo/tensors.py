@@ -24,6 +24,7 @@ from prism_mlir.frontend.stablehlo.build import (
     size,
     tensor_type,
 )
+from prism_mlir.frontend.stablehlo.indices import clamped
 from prism_mlir.frontend.stablehlo.scalars import converted
 
 _UNKNOWN = (1 << 61) - 1  # stands for the size of a `?` where sizes are compared; a prime, and larger than any product
@@ -184,18 +185,10 @@ def _starts(value: Value, starts: Sequence[Value], sizes: Sequence[int | None]) 
             raise ValueError("its slice is larger than its operand")
         if known is None and last:
             low.append(ir.ShapedType.get_dynamic_size())
-            given.append(_in_bounds(scalar(start), last))
+            given.append(clamped(scalar(start), last))
         else:
             low.append(min(max(known or 0, 0), last))
     return low, given
-
-
-def _in_bounds(start: Value, last: int) -> Value:
-    from mlir import ir
-    from mlir.dialects import arith
-
-    place = arith.IndexCastOp(ir.IndexType.get(), start).result
-    return arith.MinSIOp(arith.MaxSIOp(place, index(0)).result, index(last)).result
 
 
 def concatenate(op: Any) -> list[Value]:
@@ -214,8 +207,14 @@ def concatenate(op: Any) -> list[Value]:
     return [whole]
 
 
-def inserted(value: Value, whole: Value, offsets: Sequence[int], given: Sequence[Value] = ()) -> Value:
-    """``whole`` with ``value`` written into it. given: offsets that are known at run time only."""
+def inserted(
+    value: Value,
+    whole: Value,
+    offsets: Sequence[int],
+    given: Sequence[Value] = (),
+    steps: Sequence[int] | None = None,
+) -> Value:
+    """``whole`` with ``value`` written into it. given: offsets that are known at run time only; steps: 1 where not given."""
     from mlir import ir
     from mlir.dialects import tensor
 
@@ -223,24 +222,42 @@ def inserted(value: Value, whole: Value, offsets: Sequence[int], given: Sequence
     shape = shape_of(value)
     sized = [size(value, k) for k, n in enumerate(shape) if n is None]
     sizes = [dynamic if n is None else n for n in shape]
-    return tensor.InsertSliceOp(value, whole, given, sized, [], offsets, sizes, [1] * len(shape)).result
+    strides = [1] * len(shape) if steps is None else list(steps)
+    return tensor.InsertSliceOp(value, whole, given, sized, [], offsets, sizes, strides).result
 
 
 def pad(op: Any) -> list[Value]:
-    """A tensor of the padding value with the operand written into it."""
+    """A tensor of the padding value with the operand written into it; edges that are negative are cut off."""
     value, fill = op.operands
-    low, high, inner = (integers(op, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding"))
-    if any(inner):
-        raise Refused("between elements", "pad at the edges")
-    if any(n < 0 for n in (*low, *high)):
-        raise Refused("by a negative number", "use stablehlo.slice")
-    kind = op.results[0].type
-    sizes = shape_of(value)
-    if any(n is None and (low[d] or high[d]) for d, n in enumerate(sizes)):
-        raise Refused("of a `?`", "give the dim a number")
-    if shape_of_type(kind) != [n if n is None else a + n + b for a, n, b in zip(low, sizes, high, strict=True)]:
+    edges = [integers(op, name) for name in ("edge_padding_low", "edge_padding_high", "interior_padding")]
+    made = padded(value, scalar(fill), *edges)
+    if made.type != op.results[0].type:
         raise ValueError("its edges do not fit its type")
-    return [inserted(value, filled(kind, lambda d: size(value, d), scalar(fill)), low)]
+    return [made]
+
+
+def padded(value: Value, fill: Value, low: Sequence[int], high: Sequence[int], inner: Sequence[int]) -> Value:
+    """``value`` with a scalar around it, and between its elements."""
+    from mlir.dialects import tensor
+
+    shape = shape_of(value)
+    if any(n is None and (a or b or i) for n, a, b, i in zip(shape, low, high, inner, strict=True)):
+        raise Refused("of a `?`", "give the dim a number")
+    if not any((*low, *high, *inner)):
+        return value
+    spread = [None if n is None else n + max(n - 1, 0) * i for n, i in zip(shape, inner, strict=True)]
+    sides = [[max(n, 0) for n in edge] for edge in (low, high)]
+    wide = [None if n is None else a + n + b for a, n, b in zip(sides[0], spread, sides[1], strict=True)]
+    whole = filled(tensor_type(wide, value.type.element_type), lambda d: size(value, d), fill)
+    made = inserted(value, whole, sides[0], steps=[i + 1 for i in inner])
+    if all(n >= 0 for n in (*low, *high)):
+        return made
+    if None in wide:
+        raise Refused("by a negative number of a `?`", "use stablehlo.slice")
+    start = [max(-n, 0) for n in low]
+    sizes = [(n or 0) - a - max(-b, 0) for n, a, b in zip(wide, start, high, strict=True)]
+    kind = tensor_type(sizes, value.type.element_type)
+    return tensor.ExtractSliceOp(kind, made, [], [], [], start, sizes, [1] * len(sizes)).result
 
 
 def iota(op: Any) -> list[Value]:

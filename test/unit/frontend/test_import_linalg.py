@@ -560,7 +560,7 @@ def function(body: str, arguments: str = f"%a: {ONE}", result: str = ONE) -> str
 REJECTED = [
     (
         function("  return %a : tensor<?x4xf32>", "%a: tensor<?x4xf32>", "tensor<?x4xf32>"),
-        "<input>:1:14: error: dynamic size in argument 0, tensor<?x4xf32>, is not supported, give every dim a number",
+        "<input>:1:14: error: dynamic size in argument 0, tensor<?x4xf32>, is not supported, give every dim a number; only prism compile takes ?",
     ),
     (function("  return %a : tensor<0x4xf32>", "%a: tensor<0x4xf32>", "tensor<0x4xf32>"), "argument 0 has no elements"),
     (

@@ -33,6 +33,13 @@ ALGORITHM = (
 UNSUPPORTED = {
     unary("stablehlo.cholesky"): "stablehlo.cholesky is not supported, rewrite it with supported operations",
     unary("chlo.lgamma"): "chlo.lgamma is not supported, rewrite it with supported operations",
+    unary("stablehlo.convolution"): "stablehlo.convolution is not supported, rewrite it with supported operations",
+    unary("stablehlo.reduce_precision", "exponent_bits = 4 : i32, mantissa_bits = 3 : i32"): (
+        "stablehlo.reduce_precision to 4 bits of exponent and 3 of mantissa, round to f16, bf16 or f32"
+    ),
+    unary("stablehlo.bitcast_convert", result="tensor<4x4xf16>"): (
+        "stablehlo.bitcast_convert from f32 to f16, keep the number of bits"
+    ),
     unary("stablehlo.custom_call", 'call_target_name = "Sharding"'): (
         "stablehlo.custom_call @Sharding is not supported, rewrite it with supported operations"
     ),
@@ -78,6 +85,12 @@ MALFORMED = {
         "stablehlo.broadcast_in_dim is malformed: it names a dim that is not there"
     ),
     unary("stablehlo.add"): "stablehlo.add is malformed: it has 1 operands, not 2",
+    unary("stablehlo.sort", "dimension = 0 : i64"): "stablehlo.sort is malformed: its region has not one block",
+    module(
+        f'"stablehlo.gather"(%a, %i) <{{dimension_numbers = #stablehlo.gather<offset_dims = [1], index_vector_dim = 1>, '
+        f"slice_sizes = array<i64: 1, 4>}}> : ({F44}, tensor<4x1xi32>) -> {F44}",
+        arguments=f"%a: {F44}, %i: tensor<4x1xi32>",
+    ): "stablehlo.gather is malformed: its dimension numbers do not fit its types",
     unary("stablehlo.reshape", result="tensor<5xf32>"): (
         "stablehlo.reshape is malformed: its types have different numbers of elements"
     ),
@@ -113,7 +126,7 @@ def test_regions_hold_elementwise_operations() -> None:
         "tensor<4xf32>",
         f"%a: {F44}, %b: tensor<f32>",
     )
-    with pytest.raises(UnsupportedError, match=r"with stablehlo\.sort in its region, reduce by elementwise operations"):
+    with pytest.raises(UnsupportedError, match=r"with stablehlo\.sort in its region, use elementwise operations there"):
         read_module(text, "a.mlir")
 
 

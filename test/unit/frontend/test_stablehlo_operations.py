@@ -54,6 +54,7 @@ RNG = np.random.default_rng(5)
 ANY = np.concatenate([RNG.standard_normal(27) * 3, [0.5, -0.5, 1.5, -2.5, 0.0]]).reshape(4, 8)
 OTHER = RNG.standard_normal((4, 8)) * 2
 ABOVE = RNG.uniform(0.1, 4, (4, 8))
+SMALL = RNG.uniform(-0.9, 0.9, (4, 8))
 INTS = RNG.integers(-9, 10, (4, 8), dtype=np.int32)
 MORE = RNG.integers(1, 5, (4, 8), dtype=np.int32)
 TRUTHS = RNG.integers(0, 2, (4, 8)) == 1
@@ -102,6 +103,14 @@ FLOATS: Table = {
     "chlo.erfc": (vector(math.erfc), (ANY,)),
     "chlo.tan": (np.tan, (ABOVE / 4,)),
     "chlo.square": (np.square, (ANY,)),
+    "chlo.acos": (np.arccos, (SMALL,)),
+    "chlo.acosh": (np.arccosh, (ABOVE + 1,)),
+    "chlo.asin": (np.arcsin, (SMALL,)),
+    "chlo.asinh": (np.arcsinh, (ANY,)),
+    "chlo.atan": (np.arctan, (ANY,)),
+    "chlo.atanh": (np.arctanh, (SMALL,)),
+    "chlo.cosh": (np.cosh, (ANY,)),
+    "chlo.sinh": (np.sinh, (ANY,)),
 }
 INTEGERS: Table = {
     "stablehlo.add": (np.add, (INTS, MORE)),
@@ -119,6 +128,14 @@ INTEGERS: Table = {
     "stablehlo.and": (np.bitwise_and, (INTS, MORE)),
     "stablehlo.or": (np.bitwise_or, (INTS, MORE)),
     "stablehlo.xor": (np.bitwise_xor, (INTS, MORE)),
+    "stablehlo.shift_left": (np.left_shift, (INTS, MORE)),
+    "stablehlo.shift_right_arithmetic": (np.right_shift, (INTS, MORE)),
+    "stablehlo.shift_right_logical": (
+        lambda a, b: (a.view(np.uint32) >> b.view(np.uint32)).view(np.int32),
+        (INTS, MORE),
+    ),
+    "stablehlo.popcnt": (vector(lambda n: bin(int(n) & 0xFFFFFFFF).count("1")), (INTS,)),
+    "stablehlo.count_leading_zeros": (vector(lambda n: 32 - (int(n) & 0xFFFFFFFF).bit_length()), (INTS,)),
 }
 BOOLEANS: Table = {
     "stablehlo.and": (np.logical_and, (TRUTHS, FALSE_TOO)),
@@ -131,6 +148,9 @@ BOOLEANS: Table = {
     "stablehlo.minimum": (np.logical_and, (TRUTHS, FALSE_TOO)),
 }
 ALONE = {
+    "chlo.is_inf",
+    "stablehlo.bitcast_convert",
+    "stablehlo.reduce_precision",
     "stablehlo.compare",
     "stablehlo.is_finite",
     "stablehlo.select",
@@ -201,6 +221,49 @@ def test_compare(direction: str) -> None:
     truths = (TRUTHS, FALSE_TOO)
     for pair in (floats, (INTS, INTS[::-1].copy()), truths):
         assert np.array_equal(run("stablehlo.compare", pair, "tensor<4x8xi1>", attributes), COMPARE[direction](*pair))
+
+
+SPECIAL = [np.nan, -1.0, np.inf, 0.0, -np.inf, -0.0, 1.0, -np.nan, 1e-320]
+
+
+@pytest.mark.parametrize("direction", sorted(COMPARE))
+def test_compare_in_total_order(direction: str) -> None:
+    """Bits in order: -NaN, -inf, -1, -0, 0, 1e-320, 1, inf, NaN."""
+    place = np.array([8, 2, 7, 4, 1, 3, 6, 0, 5], np.int32)
+    values = np.copysign(np.array(SPECIAL), [1, -1, 1, 1, -1, -1, 1, -1, 1])
+    attributes = f"comparison_direction = #stablehlo<comparison_direction {direction}>, compare_type = "
+    attributes += "#stablehlo<comparison_type TOTALORDER>"
+    for turn in range(1, 9):
+        pair = values, np.roll(values, turn)
+        expected = COMPARE[direction](place, np.roll(place, turn))
+        assert np.array_equal(run("stablehlo.compare", pair, "tensor<9xi1>", attributes), expected)
+
+
+def test_is_inf() -> None:
+    given = np.array([0.0, -1.5, np.inf, -np.inf, np.nan, 1e308])
+    assert run("chlo.is_inf", (given,), "tensor<6xi1>").tolist() == [False, False, True, True, False, False]
+
+
+def test_bits_of_a_float() -> None:
+    given = np.array([1.0, -0.0, 3.5], np.float32)
+    assert run("stablehlo.bitcast_convert", (given,), "tensor<3xi32>").tolist() == [0x3F800000, -(2**31), 0x40600000]
+
+
+def test_reduce_precision() -> None:
+    """1 + 2**-8 lies between two bf16 and goes to the even one; 70000 overflows f16."""
+    given = np.array([1 + 2**-8, 1 + 3 * 2**-8, 70000.0], np.float32)
+    to_bf16 = run(
+        "stablehlo.reduce_precision", (given,), "tensor<3xf32>", "exponent_bits = 8 : i32, mantissa_bits = 7 : i32"
+    )
+    close(to_bf16, [1.0, 1 + 2**-6, 70144.0], 0)
+    to_f16 = run(
+        "stablehlo.reduce_precision", (given,), "tensor<3xf32>", "exponent_bits = 5 : i32, mantissa_bits = 10 : i32"
+    )
+    close(to_f16, [1 + 2**-8, 1 + 3 * 2**-8, np.inf], 0)
+    same = run(
+        "stablehlo.reduce_precision", (given,), "tensor<3xf32>", "exponent_bits = 11 : i32, mantissa_bits = 52 : i32"
+    )
+    close(same, given, 0)
 
 
 def test_is_finite() -> None:
