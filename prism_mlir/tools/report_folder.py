@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,13 @@ DETAILS, CERTIFICATE = "prism details 1", "prism certificate 1"
 MOST_BYTES = 64 << 20  # of one file
 
 
-def read_folder(folder: Path, certificate: Path | None = None, *, count: bool = True) -> Contents:
+def read_folder(
+    folder: Path,
+    certificate: Path | None = None,
+    *,
+    count: bool = True,
+    progress: Callable[[str], None] = lambda _: None,
+) -> Contents:
     """The files of a folder. Only ``report.json`` must be there; what else is missing or cannot be used is noted.
 
     certificate: a file to use instead of the folder's own; it must be one
@@ -29,11 +36,13 @@ def read_folder(folder: Path, certificate: Path | None = None, *, count: bool = 
     report = _report(folder)
     details = _optional(folder / "details.json", DETAILS, absent)
     launch = _optional(folder / "launch.json", None, absent)
-    if certificate is None:
-        proof = _optional(folder / "certificate.json", CERTIFICATE, absent)
-    else:
+    proof: Data | None = None
+    if certificate is not None:
         proof = _of_format(certificate, read_json(certificate), CERTIFICATE)
+    elif (folder / "certificate.json").exists():
+        proof = _optional(folder / "certificate.json", CERTIFICATE, absent)
     ptx = _ptx(folder, launch, absent)
+    progress("counting what the kernels do")
     return Contents(
         name=folder.resolve().name,
         files=tuple(sorted((p.name, p.stat().st_size) for p in folder.iterdir() if p.is_file())),

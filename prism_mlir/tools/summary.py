@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+import shlex
 from pathlib import Path
 
 from rich.console import Console
@@ -12,6 +14,7 @@ from prism_mlir.compiler.parts import BuiltPart
 from prism_mlir.compiler.pipeline import Compilation
 from prism_mlir.compiler.selection import Selection
 from prism_mlir.graph.launch_info import KernelLaunch
+from prism_mlir.search.limits import OUT_OF_TIME
 from prism_mlir.verify.verdict import Status
 
 
@@ -27,7 +30,7 @@ def _lines(done: Compilation, output: Path, files: dict[str, str]) -> list[tuple
         if k > 0:
             cut = done.built.cuts[k - 1]
             lines.append(("cut", f"{len(cut.values)} tensors kept between, {cut.bytes} bytes written and read"))
-        lines += _part_lines(built)
+        lines += _part_lines(built, done.options.time_limit)
     seconds = dict(done.seconds)
     lines.append(
         ("emitted", f"{', '.join(files)} in {output} ({seconds['search, proof, choice and code']:.2f} s so far)")
@@ -48,10 +51,10 @@ def _lines(done: Compilation, output: Path, files: dict[str, str]) -> list[tuple
         lines.append(("", f"{checks} on the PTX machine ({when})"))
     else:
         lines.append(("checked", "no (--no-check)"))
-    return lines
+    return [*lines, ("page", f"prism report {shlex.quote(str(output))}")]
 
 
-def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
+def _part_lines(built: BuiltPart, time_limit: float | None) -> list[tuple[str, str]]:
     discovery, scheduled = built.discovery, built.selection.ranked.scheduled
     counts, statuses = discovery.funnel.counts, [v.status for v in discovery.verdicts]
     chosen = str(built.selection.graph).splitlines()
@@ -62,7 +65,7 @@ def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
             f"{counts['structures']} structures from {counts['states']} partial graphs, "
             f"{len(statuses)} with concrete mappings ({_when(discovery, discovery.search_seconds)})",
         ),
-        *(("stopped", reason) for reason in discovery.funnel.stopped_by),
+        *(("stopped", _stopped(reason, time_limit)) for reason in discovery.funnel.stopped_by),
         *(("left", what) for what in discovery.funnel.left),
         (
             "proved",
@@ -74,6 +77,18 @@ def _part_lines(built: BuiltPart) -> list[tuple[str, str]]:
         *(("chosen" if k == 0 else "", line) for k, line in enumerate(chosen)),
         ("", f"{_sizes(built)}, {scheduled.schedule.phrase}, {_cost(built.selection)}"),
     ]
+
+
+def _stopped(reason: str, time_limit: float | None) -> str:
+    """Why a search ended, in terms of the limit that was given, of which a search gets a part.
+
+    >>> _stopped("time limit of 1.25 s", 10.0), _stopped("states limit of 5", 10.0)
+    ('time limit of 10 s, of which this search had 1.2 s', 'states limit of 5')
+    """
+    own = re.fullmatch(rf"{OUT_OF_TIME} of ([0-9.e+-]+) s", reason)
+    if own is None or time_limit is None:
+        return reason
+    return f"{OUT_OF_TIME} of {time_limit:g} s, of which this search had {float(own[1]):.1f} s"
 
 
 def _round_line(done: Round) -> str:

@@ -75,7 +75,7 @@ def draw(program: Data, inputs: Sequence[Value], part_of: dict[int, int]) -> Fig
         nodes[k] = Node((i.name, i.type), "tensor")
     rows = program["nodes"].list()[:MOST_NODES]
     for k, row in enumerate(rows):
-        name = operator(row["op"].text())
+        name = operator(row["op"].text()) if not part_of else f"t{k} = {operator(row['op'].text())}"
         nodes[offset + k] = Node((name, _type(row)), "op", title=f"{row['op'].text()}: {_type(row)}")
         edges += [(v.index(offset + k), offset + k) for v in row["operands"].list()]
     count = offset + len(rows)
