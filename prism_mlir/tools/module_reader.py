@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from io import StringIO
 
 from xdsl.context import Context
+from xdsl.dialect_interfaces.op_asm import OpAsmDialectInterface
 from xdsl.dialects.builtin import (
     ArrayAttr,
     Builtin,
@@ -46,7 +47,25 @@ _ALIAS = re.compile(r"^[ \t]*[!#][\w$.-]+[ \t]*=", re.MULTILINE)
 _SHELL = re.compile(r"(?:(?:builtin\.)?module\s*(?:@[\w$.]+\s*)?\{)?\s*\}?", re.ASCII)
 
 
-class LocatedParser(Parser):
+class ResourceParser(Parser):
+    """xDSL's parser, except that a second module of a process keeps its resources.
+
+    xDSL holds the resources of all modules together, and calls one otherwise whose name is taken. Its parser then does not
+    know the name that the resource section has it by, and leaves it empty.
+    """
+
+    def __init__(self, ctx: Context, text: str, name: str) -> None:
+        super().__init__(ctx, text, name)
+        self._handles: dict[tuple[str, str], str] = {}
+
+    def _parse_dialect_resource_handle(self, dialect_name: str, interface: OpAsmDialectInterface) -> str:
+        key = (dialect_name, self.parse_identifier(context_msg=" for resource handle"))
+        if key not in self._handles:
+            self._handles[key] = interface.declare_resource(key[1])
+        return self._handles[key]
+
+
+class LocatedParser(ResourceParser):
     """xDSL's parser, except that every op learns the place of its name, as upstream's parser does."""
 
     _RESULTS = re.compile(r"(?:%[\w$.-]+(?::\d+)?[\s,]*)+=\s*", re.ASCII)
@@ -98,7 +117,7 @@ def read_ir(text: str, filename: str, ctx: Context) -> ModuleOp:
 def _parse_handed(text: str, filename: str, ctx: Context) -> ModuleOp:
     """The module that upstream handed over in generic form. Raises ``ParseError`` where xDSL refuses what upstream took."""
     try:
-        return Parser(ctx, text, filename).parse_module()
+        return ResourceParser(ctx, text, filename).parse_module()
     except RecursionError:
         raise LimitError("the module is nested too deeply", Location(filename, 1, 1), "flatten the input") from None
 
