@@ -22,9 +22,14 @@ class Location:
         return f"{self.file}:{self.line}:{self.column}"
 
 
+LONGEST = 1000
+"""Characters of a message; messages quote names and tokens, which may be as long as a file."""
+
+
 def one_line(text: str) -> str:
-    """Collapse all white space, so that a message from elsewhere cannot break the one-line rule."""
-    return " ".join(text.split())
+    """Collapse all white space and leave out the middle of long text, so that a message from elsewhere stays one short line."""
+    line = " ".join(text.split())
+    return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
 
 
 class PrismError(Exception):

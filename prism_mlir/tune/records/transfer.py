@@ -116,7 +116,10 @@ def _from_json(value: Any, kind: str, column: str, place: Location) -> Value:
     if kind in (NUMBER, NUMBER_OR_NONE):
         if isinstance(value, bool) or not isinstance(value, int | float):
             raise wrong
-        return float(value)
+        try:
+            return float(value)
+        except OverflowError:
+            raise wrong from None
     if not isinstance(value, str):
         raise wrong
     try:
