@@ -29,9 +29,14 @@ _ALIAS_USE = re.compile(r"[#!][\w$.-]+")
 
 
 def decode(data: bytes, filename: str) -> str:
-    """UTF-8 text of ``data``, without a byte order mark. Raises :class:`InputError` at the first byte that is not text."""
+    """UTF-8 text of ``data``, without a byte order mark; MLIR bytecode as text.
+
+    Raises :class:`InputError` at the first byte that is not text, and what :func:`~prism_mlir.frontend.bytecode.text_of` raises.
+    """
     if data.startswith(b"ML\xefR"):
-        raise InputError("this is MLIR bytecode", Location(filename, 1, 1), "convert it to text with mlir-opt first")
+        from prism_mlir.frontend.bytecode import text_of
+
+        return text_of(data, filename)
     try:
         return data.removeprefix(BOM_UTF8).decode("utf-8")
     except UnicodeDecodeError as error:

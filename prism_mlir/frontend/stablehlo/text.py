@@ -49,14 +49,21 @@ def generic_text(text: str, filename: str) -> str:
 
     Raises :class:`InputError` at jaxlib's first diagnostic, :class:`MissingToolError` (located) where jaxlib is missing.
     """
+    return _printed(text, filename, "StableHLO text in custom syntax needs jaxlib", old="vhlo." in text)
+
+
+def generic_text_of_bytecode(data: bytes, filename: str) -> str:
+    """See :func:`generic_text`: the module that bytecode holds."""
+    return _printed(data, filename, "bytecode of StableHLO needs jaxlib", old=b"vhlo" in data)
+
+
+def _printed(source: str | bytes, filename: str, without: str, *, old: bool) -> str:
     try:
         from jaxlib.mlir import ir, passmanager
         from jaxlib.mlir._mlir_libs import _jax_mlir_ext  # what jax itself makes its contexts with
         from jaxlib.mlir.dialects import chlo, stablehlo
     except ImportError:
-        raise MissingToolError(
-            "StableHLO text in custom syntax needs jaxlib", Location(filename, 1, 1), _HINT
-        ) from None
+        raise MissingToolError(without, Location(filename, 1, 1), _HINT) from None
     registry = ir.DialectRegistry()
     _jax_mlir_ext.register_dialects(registry)
     context = ir.Context()
@@ -67,8 +74,8 @@ def generic_text(text: str, filename: str) -> str:
     stablehlo.register_dialect(context)
     chlo.register_dialect(context)
     try:
-        module = ir.Module.parse(text, context)
-        if "vhlo." in text:
+        module = ir.Module.parse(source, context)
+        if old:
             stablehlo.register_stablehlo_passes()
             passmanager.PassManager.parse("builtin.module(vhlo-legalize-to-stablehlo)", context).run(module.operation)
     except ir.MLIRError as error:
