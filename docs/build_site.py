@@ -16,12 +16,15 @@ from site_parts import stage
 from site_parts.made import made_pages
 
 
-def build(texts: Mapping[str, str], folder: Path) -> int:
-    """Make HTML of pages (path -> text). 0, or 1 if anything is wrong; what it is is on standard error."""
+def build(texts: Mapping[str, str], folder: Path, builder: str = "html") -> int:
+    """Make HTML of pages (path -> text); by ``dummy`` they are read and links are resolved, and nothing is written.
+
+    0, or 1 if anything is wrong; what it is is on standard error.
+    """
     from sphinx.cmd.build import main as sphinx
 
     stage.write(texts, folder / "pages")
-    options = ["-b", "html", "-c", str(stage.DOCS), "-W", "--keep-going", "-q"]
+    options = ["-b", builder, "-c", str(stage.DOCS), "-W", "--keep-going", "-q"]
     return sphinx([*options, str(folder / "pages"), str(folder / "html")])
 
 

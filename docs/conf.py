@@ -20,7 +20,6 @@ version = release = prism_mlir.__version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc"]
 exclude_patterns = ["site_parts"]
-nitpicky = False
 myst_heading_anchors = 3
 myst_enable_extensions = ["colon_fence"]
 highlight_language = "text"
@@ -33,6 +32,7 @@ html_show_sphinx = False
 autodoc_member_order = "bysource"
 autodoc_typehints = "signature"
 autodoc_preserve_defaults = True
+autodoc_type_aliases = {"ArrayLike": "ArrayLike"}
 
 
 def setup(app: Sphinx) -> None:

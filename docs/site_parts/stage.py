@@ -68,8 +68,20 @@ def staged(made: Mapping[str, str]) -> dict[str, str]:
     """Path -> text of everything that Sphinx reads. ``made``: the pages made from the code."""
     found: set[str] = set()
     texts = {path: linked(path, text, found) for path, text in {**pages(), **made}.items()}
+    texts["index.md"] = expanded(texts["index.md"], texts)
     texts[PASSES] += listed(p for p in texts if p.startswith("reference/passes/") and p != PASSES)
     return {**texts, **{source_page(path): show(path) for path in sorted(found)}}
+
+
+def expanded(index: str, paths: Iterable[str]) -> str:
+    """The list of pages with ``folder/*`` replaced by the pages of that folder that it does not name."""
+    named = set(re.findall(r"^[\w/-]+$", index, re.MULTILINE))
+    pages = sorted(path.removesuffix(".md") for path in paths)
+
+    def rest(match: re.Match[str]) -> str:
+        return "\n".join(p for p in pages if posixpath.dirname(p) == match[1] and p not in named)
+
+    return re.sub(r"^([\w/-]+)/\*$", rest, index, flags=re.MULTILINE)
 
 
 def listed(paths: Iterable[str]) -> str:

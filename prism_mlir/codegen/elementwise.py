@@ -7,6 +7,7 @@ below the rounding of a 16-bit result. Kernels with f32 results use the accurate
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,7 +30,6 @@ _FUNCTIONS = {
 _CONTRACT = (
     "fastmath<contract>"  # lets a product and a sum become one fused operation, which rounds once instead of twice
 )
-_BINARY = {"add": "addf", "sub": "subf", "mul": "mulf", "max": "maximumf", "min": "minimumf"}
 _LARGEST_POWER = 8  # integer powers up to this one are written as products
 
 
@@ -47,18 +47,16 @@ class Arithmetic:
 
     def binary(self, op: Op, a: str, b: str) -> str:
         """A binary operator of the operator table; ``max`` and ``min`` hand on NaN, as the table's meaning does."""
-        if op.name == "div":
-            return self.divide(a, b)
         if op.name == "keep":
             assert op.value is not None
             return self._where(a, b, self.builder.f32(op.value))
-        if op.name not in _BINARY:
+        if op.name not in BINARY:
             raise CodegenError(f"no code for operator {op.name}", None, "add it to codegen/elementwise.py")
-        return self._two(_BINARY[op.name], a, b)
+        return BINARY[op.name](self, a, b)
 
     def combine(self, monoid: str, a: str, b: str) -> str:
         """Two partial results of a reduction by ``monoid`` as one."""
-        return self._two(_BINARY[MONOIDS[monoid]], a, b)
+        return BINARY[MONOIDS[monoid]](self, a, b)
 
     def neutral(self, monoid: str) -> str:
         return self.builder.f32({"sum": 0.0, "max": float("-inf"), "min": float("inf")}[monoid])
@@ -76,7 +74,8 @@ class Arithmetic:
     def fma(self, a: str, b: str, c: str) -> str:
         return self.builder.pure(f"math.fma {a}, {b}, {c} : f32")
 
-    def _two(self, name: str, a: str, b: str) -> str:
+    def two(self, name: str, a: str, b: str) -> str:
+        """An operation of upstream's ``arith`` dialect."""
         flags = f" {_CONTRACT}" if name in ("addf", "subf", "mulf") else ""
         return self.builder.pure(f"arith.{name} {a}, {b}{flags} : f32")
 
@@ -120,7 +119,7 @@ class Arithmetic:
     def _fold(self, name: str, arguments: Any, x: str) -> str:
         result = self._expression(arguments[0], x)
         for argument in arguments[1:]:
-            result = self._two(name, result, self._expression(argument, x))
+            result = self.two(name, result, self._expression(argument, x))
         return result
 
     def _sum(self, terms: Any, x: str) -> str:
@@ -129,9 +128,9 @@ class Arithmetic:
         result = self._expression(ordered[0], x)
         for term in ordered[1:]:
             if not term.is_number and term.could_extract_minus_sign():
-                result = self._two("subf", result, self._expression(-term, x))
+                result = self.two("subf", result, self._expression(-term, x))
             else:
-                result = self._two("addf", result, self._expression(term, x))
+                result = self.two("addf", result, self._expression(term, x))
         return result
 
     def _product(self, factors: Any, x: str) -> str:
@@ -161,8 +160,8 @@ class Arithmetic:
         if exponent == 1:
             return value
         half = self._integer_power(value, exponent // 2)
-        square = self._two("mulf", half, half)
-        return self._two("mulf", square, value) if exponent % 2 else square
+        square = self.two("mulf", half, half)
+        return self.two("mulf", square, value) if exponent % 2 else square
 
 
 def _is_divisor(factor: Any) -> bool:
@@ -170,3 +169,18 @@ def _is_divisor(factor: Any) -> bool:
     if factor.is_number or not factor.is_Pow or not factor.exp.is_number:
         return False
     return bool(factor.exp.is_negative) and factor.exp != sympy.Rational(-1, 2)
+
+
+def _arith(name: str) -> Callable[[Arithmetic, str, str], str]:
+    return lambda emit, a, b: emit.two(name, a, b)
+
+
+BINARY: dict[str, Callable[[Arithmetic, str, str], str]] = {
+    "add": _arith("addf"),
+    "sub": _arith("subf"),
+    "mul": _arith("mulf"),
+    "div": Arithmetic.divide,
+    "max": _arith("maximumf"),
+    "min": _arith("minimumf"),
+}
+"""Code of the binary operators without attributes: what is emitted for two values, and the name of the result."""

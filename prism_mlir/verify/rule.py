@@ -22,6 +22,8 @@ from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 from functools import lru_cache
 
+from prism_mlir.graph.ops import OPS, Kind
+
 Pattern = str | tuple["Pattern", ...]
 
 
@@ -36,6 +38,8 @@ class Sort(StrEnum):
 
 _T, _D, _P, _S = Sort.TENSOR, Sort.DIM, Sort.PARALLEL, Sort.TEXT
 
+BINARY_SYMBOLS = tuple(spec.symbol for spec in OPS.values() if spec.kind is Kind.BINARY)
+
 SIGNATURES: dict[str, tuple[Sort, ...]] = {
     "Var": (_D,),
     "Part": (_T, _D, _P),
@@ -47,12 +51,7 @@ SIGNATURES: dict[str, tuple[Sort, ...]] = {
     "Unrepl": (_T, _P),
     "Matmul": (_T, _T, _D, _D),
     "Unary": (_T, _S),
-    "Add": (_T, _T),
-    "Sub": (_T, _T),
-    "Mul": (_T, _T),
-    "Div": (_T, _T),
-    "Max": (_T, _T),
-    "Min": (_T, _T),
+    **dict.fromkeys(BINARY_SYMBOLS, (_T, _T)),
     "Sum": (_T, _D),
     "Keep": (_T, _T, _S),
     "ReduceMax": (_T, _D),
@@ -61,7 +60,6 @@ SIGNATURES: dict[str, tuple[Sort, ...]] = {
     "Reshape": (_T, _S),
     "Constant": (_S, _S),
 }
-BINARY_SYMBOLS = ("Add", "Sub", "Mul", "Div", "Max", "Min", "Keep")
 MOVE_SYMBOLS = ("Transpose", "Reshape")
 
 

@@ -65,7 +65,7 @@ def test_every_dependency_names_versions_that_were_tried() -> None:
 
 def test_local_links_in_the_documentation_lead_somewhere() -> None:
     broken = []
-    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")]:
+    for page in ROOT.glob("*.md"):  # the strict build of the site looks at those of docs
         prose = re.sub(r"^```.*?^```", "", page.read_text(), flags=re.MULTILINE | re.DOTALL)
         for target in re.findall(r"\]\(([^)#:\s]+)(?:#[^)]*)?\)", prose):
             if not (page.parent / target).exists():

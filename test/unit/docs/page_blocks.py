@@ -7,12 +7,13 @@ A block is run unless its page says otherwise, in a comment on the line before i
 ``<!-- extras: why -->``        is slow, or needs an optional package: run by ``make test-extras``
 ``<!-- file: NAME -->``         is written to that file first; blocks after it can use it
 ``<!-- exit: 1 -->``            its last command fails, with that code
+``<!-- alone: why -->``         Python that changes what others see: run in a process of its own
 ==============================  =================================================================================
 
-``extras`` in a comment on a line of its own, right after the title, holds for the whole page: ``<!-- page: extras -->``.
+``<!-- page: extras: why -->`` is about all blocks of its page.
 
 ``console``  lines after ``$`` are run, what follows them is what they print. ``...`` stands for anything, on a line of its own
-             for any number of lines; seconds may differ
+             for any number of lines; seconds, white space and empty lines may differ
 ``python``   is run; names stay for the next block of the page
 ``pycon``    is run as a doctest, ``...`` standing for anything
 ``mlir``     is read and verified, by Prism where it has ops of ours and by upstream MLIR else; one with ``...`` in it is a sketch
@@ -36,7 +37,7 @@ from typing import Any
 
 ROOT = Path(__file__).resolve().parents[3]
 DOCS = ROOT / "docs"
-COMMENT = re.compile(r"<!-- (not run|extras|file|exit|page): (.*?) -->")
+COMMENT = re.compile(r"<!-- (not run|extras|alone|file|exit|page): (.*?) -->")
 SECONDS = re.compile(r"\b\d+(?:\.\d+)?(?= (?:ms|s)\b)")
 OPTIONAL = re.compile(r"^\s*(?:import|from) (torch|jax|triton|iree|distributed|torch_mlir)\b", re.MULTILINE)
 LANGUAGES = ("console", "python", "pycon", "mlir", "ptx")
@@ -73,7 +74,7 @@ class Block:
 def blocks(page: str, text: str) -> Iterator[Block]:
     """Fenced blocks of a page, in order."""
     marks: dict[str, str] = {}
-    whole = {"extras": "the page"} if "<!-- page: extras -->" in text else {}
+    whole = {"extras": "the page"} if "<!-- page: extras" in text else {}
     lines = iter(enumerate(text.splitlines(), 1))
     for number, line in lines:
         if (comment := COMMENT.fullmatch(line.strip())) is not None:
@@ -102,7 +103,7 @@ def agrees(printed: str, shown: list[str]) -> bool:
     """Whether output is what a page shows."""
 
     def plain(line: str) -> str:
-        return SECONDS.sub("0", line.rstrip())
+        return SECONDS.sub("0", " ".join(line.split()))
 
     patterns = [
         r"(?:[^\0]*\n)??" if line.strip() == "..." else re.escape(plain(line)).replace(r"\.\.\.", r"[^\n]*") + "\n"
@@ -137,6 +138,11 @@ class Session:
             assert not shown or agrees(printed, shown), f"{block.place}: {command}\nprints\n{printed}"
 
     def _python(self, block: Block) -> None:
+        if "alone" in block.marks:
+            alone = [sys.executable, "-c", block.text]
+            done = subprocess.run(alone, cwd=self.folder, capture_output=True, text=True, check=False)
+            assert done.returncode == 0, f"{block.place}: {done.stderr}"
+            return
         code = compile("\n" * block.line + block.text, block.place, "exec")
         with redirect_stdout(io.StringIO()):
             exec(code, self.names)

@@ -1,0 +1,85 @@
+"""Pages made from the code hold what the code holds, each compared with another source than the one it is made from."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[3]
+
+
+@pytest.fixture(scope="module")
+def pages() -> Iterator[dict[str, str]]:
+    sys.path.insert(0, str(ROOT / "docs"))
+    from site_parts.made import made_pages
+
+    yield {Path(path).stem: text for path, text in made_pages().items()}
+    sys.path.remove(str(ROOT / "docs"))
+
+
+def test_every_option_that_help_prints_is_in_the_reference(pages: dict[str, str]) -> None:
+    run = [sys.executable, "-m", "prism_mlir.tools.prism", "compile", "--help"]
+    printed = subprocess.run(run, capture_output=True, text=True, check=True).stdout
+    options = set(re.findall(r"^  (?:-\w, )?(--[\w-]+)", printed, re.MULTILINE)) - {"--help"}
+    section = pages["command-line"].split("## `prism compile`")[1].split("\n## ")[0]
+    assert "--target" in options
+    assert {o for o in options if f"`{o}" not in section and f", {o}" not in section} == set()
+
+
+def test_every_command_has_a_description(pages: dict[str, str]) -> None:
+    sections = re.split(r"^## ", pages["command-line"], flags=re.MULTILINE)[1:]
+    names = [section.split("`")[1] for section in sections]
+    assert {"prism", "prism compile", "prism ptx check", "prism cache list", "prism-opt"} <= set(names)
+    assert [n for n, s in zip(names, sections, strict=True) if s.split("\n")[2].startswith(("```", "|"))] == []
+    bare = [line for line in pages["command-line"].splitlines() if re.fullmatch(r"\| `-.*` \|\s*\|", line)]
+    assert bare == []
+
+
+def test_every_op_of_the_dialects_test_is_in_the_reference(pages: dict[str, str]) -> None:
+    """``test/dialects/ops.mlir`` has every op and, in generic form, attributes."""
+    text = (ROOT / "test" / "dialects" / "ops.mlir").read_text()
+    ops = set(re.findall(r"^ *(?:%\w+ = )?(sgraph\.\w+)", text, re.MULTILINE))
+    assert len(ops) > 15
+    assert {op for op in ops if f"### `{op}`\n" not in pages["dialect"]} == set()
+    attributes = set(re.findall(r"[#!]sgraph\.\w+(?=<)", text))
+    assert {a for a in attributes if f"### `{a}`\n" not in pages["dialect"]} == set()
+    assert pages["dialect"].count("```mlir\n") >= len(ops)
+
+
+def test_axioms_are_those_of_the_certificate_checker(pages: dict[str, str]) -> None:
+    import json
+
+    lines = (ROOT / "prism_mlir" / "certify" / "axioms.jsonl").read_text().splitlines()
+    names = [json.loads(line)["name"] for line in lines]
+    assert f"{len(names)} rules" in pages["axioms"]
+    assert [n for n in names if f"| `{n}` |" not in pages["axioms"]] == []
+
+
+def test_opcodes_of_emitted_code_are_in_the_table(pages: dict[str, str]) -> None:
+    """Tensor cores, asynchronous copies and shuffles, as ``test/ptx`` and emitted kernels have them."""
+    rows = pages["ptx-instructions"].split("## Notes")[0]
+    assert [o for o in ("mma", "ldmatrix", "cp", "shfl", "bar", "ld", "st", "ex2", "fma") if f"`{o}`" not in rows] == []
+
+
+def test_errors_name_their_base_and_exit_codes(pages: dict[str, str]) -> None:
+    assert "| `InaccurateError` | `ExecutionError` | `prism_mlir.graph.errors` |" in pages["errors"]
+    assert "| 130 | `INTERRUPTED` |" in pages["errors"]
+
+
+def test_every_module_has_a_first_line(pages: dict[str, str]) -> None:
+    without = [
+        str(path.relative_to(ROOT))
+        for path in (ROOT / "prism_mlir").rglob("*.py")
+        if path.name != "__init__.py" and f"`{path.relative_to(ROOT / 'prism_mlir')}`" not in pages["modules"]
+    ]
+    assert without == []
+
+
+def test_targets_and_operators(pages: dict[str, str]) -> None:
+    assert re.search(r"\| `sm_80` \| A100 40 GB \| `sm_80` \| 108 \| 1.41 \| 1024 \|", pages["targets"])
+    assert "| `mul` | binary | 2 | `Mul` | commutes, associates | 0, 1 |" in pages["operators"]
