@@ -12,6 +12,8 @@ from typing import Any
 
 from prism_mlir.graph.errors import InputError
 
+MOST = 1e30  # so that products of a few numbers are still numbers
+
 
 @dataclass(frozen=True, slots=True)
 class Data:
@@ -62,11 +64,19 @@ class Data:
             raise InputError(f"{self.place} is {self.value}, and there are {below}")
         return self.count()
 
+    def positive(self) -> int:
+        """A whole number from 1 on."""
+        if not self.count():
+            raise InputError(f"{self.place} is 0")
+        return self.count()
+
     def number(self) -> float:
-        """A finite number."""
+        """A finite number, of a size that something can have."""
         value = self.any_number()
         if not isfinite(value):
             raise InputError(f"{self.place} is not finite")
+        if abs(value) > MOST:
+            raise InputError(f"{self.place} is too large")
         return value
 
     def any_number(self) -> float:

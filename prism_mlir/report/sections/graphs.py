@@ -84,7 +84,7 @@ def view(contents: Contents, k: int) -> Graphs:
     part, detailed = contents.parts[k], contents.detailed_part(k)
     chosen = part["graph"]["fingerprint"].text()
     names = [i["name"].text() for i in detailed["program"]["inputs"].list()]
-    sizes = {p: n.count() for p, n in part["schedule"]["sizes"].items()}
+    sizes = {p: n.positive() for p, n in part["schedule"]["sizes"].items()}
     best, most = _best(detailed), MOST_DRAWN // len(contents.parts)
     found, code = [], None
     for number, row in enumerate(detailed["graphs"].list(), 1):
@@ -114,7 +114,10 @@ def _best(detailed: Data) -> dict[str, tuple[int, float]]:
     found: dict[str, tuple[int, float]] = {}
     ranking = detailed.get("ranking")
     for rank, row in enumerate([] if ranking is None else ranking["rows"].list(), 1):
-        graph, _, us = row.list()[:3]
+        cells = row.list()
+        if len(cells) < 3:
+            raise InputError(f"{row.place} has {len(cells)} cells and should have 9")
+        graph, _, us = cells[:3]
         found.setdefault(graph.text(), (rank, us.number()))
     return found
 
@@ -194,6 +197,8 @@ def _kernel(
     block, mapping = node.block, node.mapping
     if mapping is None:
         raise InputError(f"kernel {k} has no concrete mappings")
+    if any(not 0 <= v < len(block.nodes) for v in block.outputs):
+        raise InputError(f"kernel {k} saves a node that it does not have")
     parts = tile_partitions(block, mapping)
     tiles = Tiles(block, parts, {p: sizes[p] for p in block.parallel_dims if p in sizes})
     loads = [

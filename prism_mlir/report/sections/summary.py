@@ -80,6 +80,8 @@ def speed(contents: Contents) -> Speed:
         us += min(known) if known else part["cost"]["total_us"].number()
         measured &= bool(known)
         dram += part["cost"]["dram_bytes"].count()
+    if us <= 0:
+        raise InputError(f"{contents.report.place}parts take no time")
     try:
         details = contents.detailed()
         alone = [u["us"].number() for p in details["parts"].list() for u in p["unfused"].list()]
