@@ -20,7 +20,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prism_mlir.compiler.error_bound import F32_UNIT, error_bounds
-from prism_mlir.graph.dims import dim_classes
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.errors import InputError
 from prism_mlir.graph.fields import Reals
@@ -82,15 +81,13 @@ class Accuracy:
 
 def reduction_length(program: Program) -> int:
     """The longest sum of the program: the largest dim that a matmul contracts or a sum reduces."""
-    classes, longest = dim_classes(program), 1
+    longest = 1
     for node in program.nodes:
+        shape = program.shapes[node.operands[0]]
         if node.op.kind is Kind.MATMUL:
-            dim = classes.of[node.operands[0]][-1]
+            longest = max(longest, shape[-1])
         elif node.op.kind is Kind.REDUCE and node.op.dim is not None:
-            dim = classes.of[node.operands[0]][node.op.dim]
-        else:
-            continue
-        longest = max(longest, 1 if dim is None else classes.sizes[dim])
+            longest = max(longest, shape[node.op.dim])
     return longest
 
 

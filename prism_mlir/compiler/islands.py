@@ -14,7 +14,7 @@ from prism_mlir.compiler.select import Prepare
 from prism_mlir.compiler.whole import WholeCheck, check_whole
 from prism_mlir.frontend.islands.find import Island, IslandFinder, Islands
 from prism_mlir.frontend.upstream import functions, input_error, read_module, symbol_name
-from prism_mlir.graph.errors import CodegenError, ExecutionError, InputError, LimitError
+from prism_mlir.graph.errors import CodegenError, InaccurateError, InputError, LimitError
 from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
 from prism_mlir.runtime.jit_buffers import External
 from prism_mlir.tune.records.store import Records
@@ -108,7 +108,7 @@ class _Line:
         for k, island in enumerate(waiting):
             try:
                 self.done[island.name] = self._one(island, len(waiting) - k)
-            except (CodegenError, ExecutionError, LimitError) as error:
+            except (CodegenError, InaccurateError, LimitError) as error:
                 self.progress(f"{island.name} stays as it is: {error.message}")
                 failed.append((island, error.message))
         return failed

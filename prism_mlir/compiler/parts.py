@@ -13,14 +13,16 @@ from itertools import pairwise
 
 from prism_mlir.compiler.choices import Choices
 from prism_mlir.compiler.discover import Discovery
-from prism_mlir.compiler.families import discover_family
+from prism_mlir.compiler.families import FamilyResult, discover_family
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.select import Prepare, check_outputs, select
 from prism_mlir.compiler.selection import Selection
 from prism_mlir.compiler.task_pool import TaskPool, open_pool
-from prism_mlir.graph.errors import CodegenError, LimitError, Location, PrismError
+from prism_mlir.graph.errors import CodegenError, InputError, LimitError, Location, PrismError
 from prism_mlir.graph.launch_info import KernelArgument, KernelLaunch, LaunchInfo, Role
+from prism_mlir.graph.ops import Kind
 from prism_mlir.graph.program import Program
+from prism_mlir.search.limits import SearchLimits
 from prism_mlir.search.moves import as_copy, runs_of_moves
 from prism_mlir.search.partition import Cut, Part, block_operators, crossing, part_of, partition
 from prism_mlir.tune.records.store import Records
@@ -28,6 +30,7 @@ from prism_mlir.tune.roofline import roofline
 from prism_mlir.tune.targets import find_target
 
 Progress = Callable[[str], None]
+RESHAPED_STATES = 20_000  # of a search across a reshape, which seldom finds anything
 WASTEFUL = 3.0  # times the roofline beyond which cutting is tried although the program can be built whole
 
 
@@ -61,22 +64,33 @@ def build_program(
     progress: Progress,
     records: Records | None = None,
     pool: TaskPool | None = None,
+    memory: Memory | None = None,
 ) -> BuiltProgram:
     """Build a program, whole where that works and is not far from the roofline; else also in parts, and take what the model
     finds faster. Each part is taken from the records where it is there, and put there where not.
 
-    pool: where to search, prove and build; one is opened for this, as the options say, where it is not given
+    pool:   where to search, prove and build; one is opened for this, as the options say, where it is not given
+    memory: what earlier calls for the same program found, if there were any
 
     Raises :class:`CodegenError` where even single operators cannot be built.
     """
     check_outputs(program, place)
     with nullcontext(pool) if pool is not None else open_pool(options.executor, options.jobs) as used:
-        builder = _Builder(program, options, place, prepare, progress, records or Records.none(), used)
+        kept = records or Records.none(), used, memory or Memory()
+        builder = _Builder(program, options, place, prepare, progress, *kept)
         parts = builder.merge(builder.build(0, len(program.nodes)))
     bounds = [0]
     for built in parts:
         bounds.append(bounds[-1] + built.part.count)
     return BuiltProgram(parts, tuple(crossing(program, b) for b in bounds[1:-1]))
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What building a program found so far, for when it is built again under other options: with some graphs left out."""
+
+    found: dict[tuple[Program, SearchLimits], FamilyResult] = field(default_factory=dict)
+    chosen: dict[tuple[Program, CompileOptions], Selection] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,6 +104,7 @@ class _Builder:
     progress: Progress
     records: Records
     pool: TaskPool
+    memory: Memory
     tried: dict[tuple[int, int], BuiltPart | CodegenError] = field(default_factory=dict)
 
     def build(self, first: int, last: int) -> tuple[BuiltPart, ...]:
@@ -112,7 +127,8 @@ class _Builder:
                 found.append(cut(first, last))
             except CodegenError as error:
                 failure = failure or error
-            if found and not self.options.alternatives:
+                continue
+            if cut == self._between_moves or not self.options.alternatives:
                 break
         if not found:
             assert failure is not None
@@ -145,14 +161,20 @@ class _Builder:
             if last - first == len(self.program.nodes):
                 part = replace(part, program=replace(part.program, name=self.program.name))
             try:
-                built = _build(part, self.options, self.place, self.prepare, self.progress, self.records, self.pool)
-                self.tried[first, last] = built
+                self.tried[first, last] = self._build(part)
             except CodegenError as error:
                 self.tried[first, last] = error
         found = self.tried[first, last]
         if isinstance(found, CodegenError):
             raise found
         return found
+
+    def _build(self, part: Part) -> BuiltPart:
+        limits = self.options.limits
+        if len(part.program.nodes) > 1 and any(n.op.kind is Kind.RESHAPE for n in part.program.nodes):
+            limits = replace(limits, states=min(limits.states, RESHAPED_STATES))
+        options = replace(self.options, limits=limits)
+        return _build(part, options, self.place, self.prepare, self.progress, self.records, self.pool, self.memory)
 
     def _good_us(self, first: int, last: int) -> float:
         """A time that no cutting can better by much: near the roofline, and not above that of all single operators together,
@@ -204,22 +226,34 @@ def _build(
     progress: Progress,
     records: Records,
     pool: TaskPool,
+    memory: Memory,
 ) -> BuiltPart:
-    found = discover_family(part.program, options.limits, records, seed=options.seed, progress=progress, pool=pool)
+    searched = part.program, options.limits
+    found = memory.found.get(searched)
+    if found is None:
+        try:
+            found = discover_family(*searched, records, seed=options.seed, progress=progress, pool=pool)
+        except InputError as error:  # a reshape whose dims have no classes: there is nothing to search with
+            raise CodegenError(error.message, place) from None
     discovery = found.discovery
+    if not (discovery.interrupted or discovery.out_of_time):
+        memory.found[searched] = found
     if discovery.interrupted and not (options.keep_partial and discovery.proved):
         raise KeyboardInterrupt
     if not discovery.proved:
         way_out = "raise that limit" if discovery.funnel.stopped_by else "raise the limits (--limit operators=N)"
         raise CodegenError(nothing_proved(part.program, discovery), place, way_out)
+    own = options.exclude & {g.fingerprint for g in discovery.proved}
+    asked = part.program, replace(options, exclude=own, time_limit=None)
     try:
-        choices = Choices(records, found.key, part.program, options, graphs=discovery.if_cut_short)
-        selection = choose_on_record(choices, discovery, prepare, progress, pool)
+        if asked not in memory.chosen:
+            choices = Choices(records, found.key, part.program, options, graphs=discovery.if_cut_short)
+            memory.chosen[asked] = choose_on_record(choices, discovery, prepare, progress, pool)
     except PrismError as error:
         if error.location is None:
             raise type(error)(error.message, place, error.hint) from None
         raise
-    return BuiltPart(part, discovery, selection)
+    return BuiltPart(part, discovery, memory.chosen[asked])
 
 
 def choose_on_record(

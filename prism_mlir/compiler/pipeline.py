@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
 
@@ -16,7 +16,7 @@ from prism_mlir.compiler.discover import Discovery
 from prism_mlir.compiler.families import is_on_record
 from prism_mlir.compiler.host_module import KernelBinary, check_host, host_module
 from prism_mlir.compiler.options import CompileOptions
-from prism_mlir.compiler.parts import BuiltProgram, build_program, join_launches, model_us
+from prism_mlir.compiler.parts import BuiltProgram, Memory, build_program, join_launches, model_us
 from prism_mlir.compiler.progress import Progress, Show, progress_of
 from prism_mlir.compiler.select import Prepare
 from prism_mlir.compiler.selection import Selection
@@ -182,6 +182,7 @@ class _Line:
     records: Records
     pool: TaskPool
     clock: _StepClock
+    memory: Memory = field(default_factory=Memory)
 
     def run(self, options: CompileOptions) -> tuple[_Result, tuple[Round, ...]]:
         """In one go, or in rounds where there is a limit of time."""
@@ -195,7 +196,8 @@ class _Line:
 
     def build(self, options: CompileOptions) -> _Built:
         """Raises :class:`~prism_mlir.graph.errors.CodegenError` where nothing can be built."""
-        built = build_program(self.program, options, self.place, self.prepare, self.progress, self.records, self.pool)
+        place, shared = self.place, (self.progress, self.records, self.pool, self.memory)
+        built = build_program(self.program, options, place, self.prepare, *shared)
         launch = join_launches(self.program, built.parts)
         host = host_module(self.written, launch, kernel_binaries(built), options)
         self.clock.step("search, proof, choice and code")

@@ -21,8 +21,8 @@ class Part:
     """A run of operators as a program of its own.
 
     inputs:  the value of the whole program that each input of the part is (input ``k`` is argument ``k`` of the part)
-    outputs: for each output of the part the value of the whole program that it is, and the program output that it stores;
-             ``None`` where it is kept for later parts
+    outputs: for each result of the part the value of the whole program that it is (the first one, where several values are
+             stored in one result), and the result of the whole program; ``None`` where it is kept for later parts
     count:   how many operators of the whole program it is
     """
 
@@ -113,12 +113,21 @@ def part_of(program: Program, first: int, last: int) -> Part:
     inputs = tuple(sorted({v for n in nodes for v in n.operands if v not in own}))
     number = {v: k for k, v in enumerate(inputs)} | {v: len(inputs) + k for k, v in enumerate(own)}
     later = {v for n in program.nodes[last:] for v in n.operands}
-    results = [(o.value, k) for k, o in enumerate(program.outputs) if o.value in own]
-    kept: list[tuple[int, int | None]] = [*results, *((v, None) for v in own if v in later)]
+    stored = [(o.value, k) for k, o in enumerate(program.outputs) if o.value in own]
+    kept = [v for v in own if v in later]
+    results = list(dict.fromkeys(program.result_of(k) for _, k in stored))
+    outputs = [(next(v for v, k in stored if program.result_of(k) == r), r) for r in results] + [
+        (v, None) for v in kept
+    ]
     body = tuple(ProgramNode(n.op, tuple(number[v] for v in n.operands), n.dtype, n.shift) for n in nodes)
     ins = tuple(_input(program, v, k) for k, v in enumerate(inputs))
-    outs = tuple(_output(program, v, k, number[v]) for v, k in kept)
-    return Part(Program(f"{program.name[:80]}_{first}", ins, body, outs), inputs, tuple(kept), last - first)
+    outs = [
+        replace(program.outputs[k], value=number[v], result=results.index(program.result_of(k))) for v, k in stored
+    ] + [_kept(program, v, number[v], len(results) + n) for n, v in enumerate(kept)]
+    if len(outs) == len(outputs):  # each is a result of its own
+        outs = [replace(o, result=None) for o in outs]
+    part = Program(f"{program.name[:80]}_{first}", ins, body, tuple(outs))
+    return Part(part, inputs, tuple(outputs), last - first)
 
 
 def _input(program: Program, value: int, position: int) -> ProgramInput:
@@ -128,8 +137,7 @@ def _input(program: Program, value: int, position: int) -> ProgramInput:
     return ProgramInput.whole(f"t{value}", program.shapes[value], program.stored_dtype(value), position)
 
 
-def _output(program: Program, value: int, result: int | None, inside: int) -> ProgramOutput:
-    if result is not None:
-        return replace(program.outputs[result], value=inside)
+def _kept(program: Program, value: int, inside: int, result: int) -> ProgramOutput:
     shape = program.shapes[value]
-    return ProgramOutput(inside, program.stored_dtype(value), shape, row_major(shape), f"t{value}")
+    dtype = program.stored_dtype(value)
+    return ProgramOutput(inside, dtype, shape, row_major(shape), f"t{value}", result=result)

@@ -12,7 +12,7 @@ from mgpu_runtime import call, lower, runtime
 from prism_mlir.compiler.islands import IslandCompilation, compile_islands, emulators
 from prism_mlir.compiler.options import CompileOptions, HostSignature
 from prism_mlir.compiler.whole import check_whole
-from prism_mlir.graph.errors import ExecutionError, InaccurateError, InputError
+from prism_mlir.graph.errors import InaccurateError, InputError
 from prism_mlir.runtime.cpu_jit import compile_module
 
 # A cache that grows by one row, and attention to it: the position of the row is known at run time only.
@@ -113,7 +113,7 @@ def test_an_island_without_accurate_kernels_stays(monkeypatch: pytest.MonkeyPatc
 
     def failing(text: str, *given: object, **named: object) -> object:
         if "main_island0" not in text:
-            raise ExecutionError("not accurate")
+            raise InaccurateError("not accurate")
         return compile_text(text, *given, **named)  # type: ignore[arg-type]
 
     monkeypatch.setattr(islands, "compile_text", failing)
