@@ -7,6 +7,7 @@ shares everything already imported, and turns such an end into an exception that
 from __future__ import annotations
 
 import faulthandler
+import gc
 import os
 import pickle
 import select
@@ -101,6 +102,7 @@ def _child(function: Callable[[], object], writer: int, stderr: int) -> NoReturn
     try:
         os.dup2(stderr, 2)
         faulthandler.disable()  # the parent may have pointed it elsewhere
+        gc.disable()  # the parent's garbage may belong to threads that are not here
         try:
             answer = pickle.dumps((True, function()))
         except Exception as error:

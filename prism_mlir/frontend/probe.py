@@ -141,8 +141,10 @@ def _child(call: Callable[[], object], reader: int, errors: int) -> None:
         os.close(reader)
         os.dup2(errors, 2)
         import faulthandler
+        import gc
         import resource
 
+        gc.disable()  # the parent's garbage may belong to threads that are not here
         faulthandler.disable()  # it would write a long report where the parent reads last words
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
         _, hard = resource.getrlimit(resource.RLIMIT_CPU)

@@ -32,6 +32,15 @@ def one_line(text: str) -> str:
     return line if len(line) <= LONGEST else f"{line[: LONGEST // 2]} ... {line[-LONGEST // 2 :]}"
 
 
+def printable(text: str) -> str:
+    """Text for a terminal: characters that would move its cursor, change its colours or turn its direction are spelt out.
+
+    >>> printable("red \x1b[31m")
+    'red \\\\x1b[31m'
+    """
+    return text if text.isprintable() else "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
+
+
 class PrismError(Exception):
     """Root of all errors that a user's input or environment causes.
 
@@ -50,7 +59,7 @@ class PrismError(Exception):
     def __str__(self) -> str:
         place = "" if self.location is None else f"{self.location}: "
         advice = "" if self.hint is None else f", {self.hint}"
-        return f"{place}error: {self.message}{advice}"
+        return printable(f"{place}error: {self.message}{advice}")
 
 
 class InputError(PrismError):

@@ -98,7 +98,7 @@ def read_ir(text: str, filename: str, ctx: Context) -> ModuleOp:
     if spans:
         _check_strings(text, filename)
     if spans and _only_shell_left(text, spans):
-        return _guarded(LocatedParser(ctx, text, filename), filename)
+        return _guarded(_parser(ctx, text, filename), filename)
     handed = read_module(_to_generic(text, spans, filename, ctx), filename).text
     try:
         module = _parse_handed(handed, filename, ctx)
@@ -156,6 +156,14 @@ def _name(values: Sequence[SSAValue], names: Sequence[str]) -> None:
     for value, name in zip(values, names, strict=False):
         if SSAValue.is_valid_name(name):
             value.name_hint = name
+
+
+def _parser(ctx: Context, text: str, filename: str) -> LocatedParser:
+    """A parser, which reads its first token at once. Raises :class:`InputError` where that is none."""
+    try:
+        return LocatedParser(ctx, text, filename)
+    except ParseError as error:
+        raise parse_error(error) from None
 
 
 def _guarded(parser: Parser, filename: str) -> ModuleOp:
@@ -239,7 +247,7 @@ def _to_generic(text: str, spans: list[tuple[int, int]], filename: str, ctx: Con
 
 
 def _generic_op(text: str, start: int, end: int, filename: str, ctx: Context) -> str:
-    parser = LocatedParser(ctx, text[:end], filename)
+    parser = _parser(ctx, text[:end], filename)
     if "!" in text[start:end] or "#" in text[start:end]:
         _read_aliases(parser, text[:start])
     parser._resume_from(start)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prism_mlir.graph.errors import InputError, Location
+from prism_mlir.graph.errors import InputError, Location, PrismError
 from prism_mlir.runtime.ptx import Checks, KernelHandle, Module, RunResult
 from prism_mlir.runtime.ptx.program import Param
 from prism_mlir.tools.files import read_json
@@ -132,11 +133,23 @@ def prepare(options: Options) -> Launch:
     block = _extent(options.block, "--block", "threads of a block", described.block if described else required)
     shared = options.shared if options.shared is not None else described.shared_bytes if described else 0
     known = _known(described, info, options.launch) if info and described else None
-    arguments = _arguments(kernel, given, known)
+    with _in_file(None if given else options.launch):
+        arguments = _arguments(kernel, given, known)
     names = tuple(p.name for p in kernel.params)
     if described:
         names = (*(a.name for a in described.arguments), *(s.name for s in described.sizes))
     return Launch(options.source, kernel, grid, block, shared, arguments, names)
+
+
+@contextmanager
+def _in_file(path: Path | None) -> Iterator[None]:
+    """Errors that know no place are in that file, where all that was given comes from it."""
+    try:
+        yield
+    except PrismError as error:
+        if path is None or error.location is not None:
+            raise
+        raise type(error)(error.message, Location(str(path), 1, 1), error.hint) from None
 
 
 # -- kernel, grid, block ------------------------------------------------------------------------------------------
