@@ -27,6 +27,8 @@ highlight_language = "text"
 html_theme = "furo"
 html_title = "Prism"
 html_copy_source = False
+html_static_path = ["site_parts/static"]
+html_css_files = ["site.css"]
 html_show_sphinx = False
 
 autodoc_member_order = "bysource"

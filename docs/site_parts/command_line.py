@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -47,7 +48,8 @@ def _help(command: Any) -> str:
 
 
 def _prose(text: str) -> str:
-    return plain(text).replace("<", "&lt;").replace("[", "\\[")
+    """Text of a help as Markdown; options in it are code."""
+    return re.sub(r"(?<![\w`-])(--[\w-]*\w)", r"`\1`", plain(text)).replace("<", "&lt;").replace("[", "\\[")
 
 
 def _prism_opt() -> str:
