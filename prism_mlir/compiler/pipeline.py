@@ -216,9 +216,11 @@ class _Line:
                 parts = [p for p in built.program.parts if rounds_operands(p.selection.graph)]
                 if not parts or len(left_out) >= MOST_LEFT_OUT:
                     raise
+                alike = (g.fingerprint for p in parts for g in p.discovery.proved if same_steps(g, p.selection.graph))
+                if left_out:  # others than those that do the same round too much as well: none that rounds at all
+                    alike = (g.fingerprint for p in parts for g in p.discovery.proved if rounds_operands(g))
                 left_out += [LeftOut(p.selection.graph.fingerprint, error.message) for p in parts]
                 self.progress(f"choosing again: {error.message}")
-                alike = (g.fingerprint for p in parts for g in p.discovery.proved if same_steps(g, p.selection.graph))
                 exclude = built.options.exclude | frozenset(alike)
                 try:
                     built = self.build(replace(built.options, exclude=exclude))

@@ -131,7 +131,7 @@ def versions() -> dict[str, str]:
 
 
 def write_all(folder: Path, files: dict[str, str]) -> None:
-    """Write files into a folder, made if needed; they appear only after all of them were written.
+    """Write files into a folder, made if needed; they appear only after all of them were written. Names may have folders.
 
     A new folder appears with all its files at once. In a folder that is there, each file is replaced at once, one by one.
     Raises :class:`InputError` where the folder cannot be written; then nothing in it has changed.
@@ -147,6 +147,7 @@ def write_all(folder: Path, files: dict[str, str]) -> None:
         raise InputError(f"cannot write to '{folder}': {error.strerror}", None, "name another folder with -o") from None
     try:
         for name, content in files.items():
+            (scratch / name).parent.mkdir(parents=True, exist_ok=True)
             (scratch / name).write_text(content, encoding="utf-8")
         if not folder.exists():
             scratch.chmod(0o777 & ~_umask())
@@ -154,6 +155,7 @@ def write_all(folder: Path, files: dict[str, str]) -> None:
             return
         folder.mkdir(exist_ok=True)
         for name in files:
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
             os.replace(scratch / name, folder / name)  # noqa: PTH105  (Path.replace says the same in more words)
     except OSError as error:
         raise InputError(f"cannot write to '{folder}': {error.strerror}", None, "name another folder with -o") from None

@@ -11,6 +11,7 @@ import typer
 
 from prism_mlir.compiler.executors import on_cluster
 from prism_mlir.compiler.options import CompileOptions, HostSignature, WorkspacePlace
+from prism_mlir.graph.errors import UnsupportedError
 from prism_mlir.tools import options as opt
 from prism_mlir.tools.option_groups import flat
 from prism_mlir.tools.terminal import Terminal
@@ -53,6 +54,12 @@ def compile_command(
     ] = WorkspacePlace.ALLOC,
     allow_tf32: Annotated[
         bool, typer.Option("--allow-tf32", help="Products of f32 tensors may round to tf32, for tensor cores.")
+    ] = False,
+    islands: Annotated[
+        bool,
+        typer.Option(
+            "--islands", help="Where the function cannot become kernels whole, compile the parts of it that can."
+        ),
     ] = False,
     profile: Annotated[bool, typer.Option("--profile", help="Let a GPU time the best few schedules.")] = False,
     sizes: Annotated[
@@ -98,7 +105,8 @@ def compile_command(
     )
     timer = gpu_timer(check) if profile and not on_cluster(workers.executor) else nullcontext()
     with timer as prepare, Records.open(cache) as records, said_if_interrupted(records):
-        compile_and_write(source, output, options, (max_size, tuple(sizes or ())), terminal, prepare, records)
+        given = source, output, options, (max_size, tuple(sizes or ())), terminal, prepare, records
+        compile_and_write(*given, islands=islands)
 
 
 def compile_and_write(
@@ -109,22 +117,36 @@ def compile_and_write(
     terminal: Terminal,
     prepare: Prepare | None,
     records: Records,
+    *,
+    islands: bool = False,
 ) -> None:
     """Compile, write the files, and say what was done. sizes: the largest size, and those that get static code."""
+    from prism_mlir.compiler.islands import compile_islands
     from prism_mlir.compiler.pipeline import compile_file
     from prism_mlir.compiler.progress import Progress
+    from prism_mlir.frontend.upstream import read_text
     from prism_mlir.tools.emit import render, report, write_all
     from prism_mlir.tools.prism_dynamic import compile_sizes, write_sizes
+    from prism_mlir.tools.prism_islands import write_islands
     from prism_mlir.tools.summary import print_summary
 
     with terminal.working(f"reading {source.name}") as show:
         sized = compile_sizes(source, options, sizes, show, records)
+        parts = None
         if sized is None:
-            done = compile_file(
-                source, options, prepare=prepare, progress=Progress(show, options.time_limit), records=records
-            )
+            progress = Progress(show, options.time_limit)
+            try:
+                done = compile_file(source, options, prepare=prepare, progress=progress, records=records)
+            except UnsupportedError:
+                if not islands:
+                    raise
+                text = read_text(source)
+                parts = compile_islands(text, str(source), options, prepare=prepare, progress=show, records=records)
     if sized is not None:
         write_sizes(terminal, sized, output)
+        return
+    if parts is not None:
+        write_islands(terminal, parts, output)
         return
     files = render(done)
     write_all(output, files)
