@@ -10,12 +10,13 @@ Nothing here has state of its own; several threads may call everything at once.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -25,10 +26,14 @@ from prism_mlir.compiler.pipeline import Compilation, compile_text
 from prism_mlir.compiler.progress import Show
 from prism_mlir.frontend.upstream import read_text
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
-from prism_mlir.graph.errors import InputError, MissingToolError
+from prism_mlir.graph.errors import InputError, MissingToolError, UnsupportedError
 from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
 from prism_mlir.search.limits import SearchLimits
 from prism_mlir.tune.records.store import Records
+
+if TYPE_CHECKING:
+    from prism_mlir.compiler.islands import IslandCompilation
+    from prism_mlir.runtime.jit_buffers import TensorSignature
 
 Array = NDArray[Any]
 TEXT = "<text>"  # what errors call a module that comes from no file
@@ -104,13 +109,14 @@ class Result:
         :class:`~prism_mlir.graph.errors.MissingToolError` for ``device="gpu"`` without one,
         :class:`~prism_mlir.graph.errors.ExecutionError` where the device or the machine reports an error.
         """
-        if device not in list(Device):
-            raise InputError(f"unknown device '{device}'", None, f"known are {', '.join(Device)}")
-        stored = _stored(self.compilation, arguments)
-        found = self._on_gpu(stored, Device(device)) if device != Device.MACHINE else None
-        results = self._on_machine(stored) if found is None else found
+        results = self.run_stored(_stored(self.compilation, arguments), _device(device))
         outputs = self.compilation.program.results
         return tuple(_shown(r, o.dtype) for r, o in zip(results, outputs, strict=True))
+
+    def run_stored(self, arguments: Sequence[Array], device: Device = Device.AUTO) -> Sequence[Array]:
+        """As :meth:`run`, on arrays as kernels hold them, which are not looked at: bf16 as bits."""
+        found = self._on_gpu(arguments, device) if device is not Device.MACHINE else None
+        return self._on_machine(arguments) if found is None else found
 
     def _on_gpu(self, arguments: Sequence[Array], device: Device) -> Sequence[Array] | None:
         from prism_mlir.runtime.cuda import CudaProgram, load_driver, open_device
@@ -130,18 +136,133 @@ class Result:
         return Emulator(self.launch, self.ptx)(arguments)
 
 
+@dataclass(frozen=True)
+class PartialResult:
+    """A function of which parts became kernels. Calling it with arrays runs all of it: what stays, on the CPU.
+
+    compilation: everything that happened
+    """
+
+    compilation: IslandCompilation
+
+    @cached_property
+    def islands(self) -> Mapping[str, Result]:
+        """Each part, by the name of its function in :attr:`mlir`."""
+        cut = self.compilation.cut.islands
+        return {i.name: Result(c) for i, c in zip(cut, self.compilation.islands, strict=True)}
+
+    @property
+    def kernels(self) -> tuple[KernelLaunch, ...]:
+        """The launches of all parts."""
+        return tuple(k for r in self.islands.values() for k in r.kernels)
+
+    @property
+    def ptx(self) -> Mapping[str, str]:
+        """File name -> PTX text."""
+        return {name: text for r in self.islands.values() for name, text in r.ptx.items()}
+
+    @property
+    def mlir(self) -> str:
+        """The module that was given, in which the function calls one function with launches for each part."""
+        return self.compilation.host
+
+    @cached_property
+    def report(self) -> Mapping[str, Any]:
+        """What ``report.json`` says: each part's report, what stays and why, the check of the whole."""
+        from prism_mlir.tools.prism_islands import report
+
+        return report(self.compilation)
+
+    @property
+    def files(self) -> Mapping[str, str]:
+        """File name -> content, as ``prism compile --islands -o`` writes them."""
+        from prism_mlir.tools.prism_islands import render
+
+        return render(self.compilation)
+
+    def __repr__(self) -> str:
+        """One line: a result holds all that happened."""
+        return f"<prism_mlir.PartialResult of {self.compilation.cut.function}: {', '.join(self.islands)}>"
+
+    def __call__(self, *arguments: ArrayLike) -> Array | tuple[Array, ...]:
+        """As :meth:`run` on whatever device there is; one result alone is no tuple."""
+        results = self.run(*arguments)
+        return results[0] if len(results) == 1 else results
+
+    def run(self, *arguments: ArrayLike, device: Device | str = Device.AUTO) -> tuple[Array, ...]:
+        """Results of the function for whole arguments, as those of :meth:`Result.run`; integers are of the function's type.
+
+        Raises as that does, and :class:`~prism_mlir.graph.errors.UnsupportedError` where what stays cannot run on the CPU.
+        """
+        chosen = _device(device)
+        externals = {name: _external(result, chosen) for name, result in self.islands.items()}
+        program = self.compilation.program(externals)
+        if len(arguments) != len(program.arguments):
+            raise InputError(f"{len(arguments)} arguments, the function takes {len(program.arguments)}")
+        stored = [_of_signature(np.asarray(a), s, k) for k, (a, s) in enumerate(zip(arguments, program.arguments, strict=True))]
+        results = zip(program(*stored), program.results, strict=True)
+        return tuple(_shown(r, DType.BF16) if s.element == "bf16" else r for r, s in results)
+
+
+def _external(result: Result, device: Device) -> Callable[..., Sequence[Array]]:
+    return lambda *arguments: result.run_stored(arguments, device)
+
+
+def _device(device: Device | str) -> Device:
+    if device not in list(Device):
+        raise InputError(f"unknown device '{device}'", None, f"known are {', '.join(Device)}")
+    return Device(device)
+
+
+def _of_signature(array: Array, signature: TensorSignature, number: int) -> Array:
+    """An argument as the function holds it."""
+    if array.shape != signature.shape:
+        raise InputError(f"argument {number} is of shape {list(array.shape)}, the function's is {list(signature.shape)}")
+    if signature.element in ("f16", "bf16", "f32"):
+        return _rounded(array, DType(signature.element), number)
+    if array.dtype.kind != signature.numpy_dtype.kind and not np.can_cast(array.dtype, signature.numpy_dtype):
+        raise InputError(f"argument {number} is of type {array.dtype}, the function's is {signature.element}")
+    return np.ascontiguousarray(array, signature.numpy_dtype)
+
+
+@overload
+def optimize(
+    module: Any,
+    *,
+    target: str = ...,
+    islands: Literal[False] = ...,
+    records: Records | Path | str | None = ...,
+    progress: Show = ...,
+    **options: Any,
+) -> Result: ...
+
+
+@overload
+def optimize(
+    module: Any,
+    *,
+    target: str = ...,
+    islands: bool,
+    records: Records | Path | str | None = ...,
+    progress: Show = ...,
+    **options: Any,
+) -> Result | PartialResult: ...
+
+
 def optimize(
     module: Any,
     *,
     target: str = "sm_80",
+    islands: bool = False,
     records: Records | Path | str | None = None,
     progress: Show = lambda _: None,
     **options: Any,
-) -> Result:
+) -> Result | PartialResult:
     """Search, prove, choose, emit and check kernels for a function of a module.
 
     module:  a path (``Path``, or a ``str`` without line breaks and braces), MLIR text, an xDSL ``ModuleOp`` or an upstream
              ``mlir.ir.Module``
+    islands: where the function cannot become kernels whole, compile the parts of it that can: a :class:`PartialResult`
     records: what earlier calls proved, chose and checked (``Records.open()``: that of the command line), or a folder for it; none
              by default
     options: fields of :class:`~prism_mlir.compiler.options.CompileOptions` (``function``, ``samples``, ``seed``, ``check``,
@@ -153,10 +274,16 @@ def optimize(
     """
     text, filename = _text_of(module)
     chosen = _options(target, options)
-    if isinstance(records, Path | str):
-        with Records.open(records) as opened:
-            return Result(compile_text(text, filename, chosen, progress=progress, records=opened))
-    return Result(compile_text(text, filename, chosen, progress=progress, records=records))
+    opening = Records.open(records) if isinstance(records, Path | str) else nullcontext(records)
+    with opening as kept:
+        try:
+            return Result(compile_text(text, filename, chosen, progress=progress, records=kept))
+        except UnsupportedError:
+            if not islands:
+                raise
+            from prism_mlir.compiler.islands import compile_islands
+
+            return PartialResult(compile_islands(text, filename, chosen, progress=progress, records=kept))
 
 
 def _options(target: str, given: Mapping[str, Any]) -> CompileOptions:
@@ -206,6 +333,8 @@ def _duration(text: str) -> float:
 
 def _text_of(module: Any) -> tuple[str, str]:
     """MLIR text, and what errors call it."""
+    if isinstance(module, str) and not module.strip():
+        raise InputError("cannot optimize a text of nothing", None, "give MLIR text, or the path of a file")
     if isinstance(module, Path) or (isinstance(module, str) and "\n" not in module and "{" not in module):
         return read_text(module), str(module)
     if isinstance(module, str):

@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from prism_mlir.graph.errors import InputError
-from prism_mlir.tools.files import write_atomically
+from prism_mlir.tools.files import writable, write_atomically
 
 EPOCH = (1980, 1, 1, 0, 0, 0)  # the same files give the same archive
 
@@ -42,7 +42,7 @@ def check_writable(path: Path, *, force: bool = False) -> None:
         )
     if not path.parent.is_dir():
         raise InputError(f"cannot write '{path}': there is no folder '{path.parent}'", None, "make it first")
-    if not os.access(path.parent, os.W_OK | os.X_OK):
+    if not writable(path.parent):
         raise InputError(f"cannot write '{path}': Permission denied", None, "name another place")
     if not os.path.lexists(path):
         return

@@ -127,7 +127,7 @@ def _print_lines(console: Console, lines: Sequence[Line]) -> None:
             _ratio(line.relative(OURS)),
             _ratio(line.paper),
         )
-    print_table(console, table)
+    print_table(console, table, keys=2)
     ours_to_best = [r for line in lines if (r := line.relative(OURS)) is not None]
     mean = geometric_mean(ours_to_best)
     if mean is not None:

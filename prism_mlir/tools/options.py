@@ -152,7 +152,7 @@ class Search:
             "--limit",
             metavar="NAME=VALUE",
             help=f"Limit of the search, may be given several times: {', '.join(_LIMITS)}.",
-            autocompletion=lambda incomplete: [f"{n}=" for n in _LIMITS if n.startswith(incomplete)],
+            autocompletion=words(*(f"{name}=" for name in _LIMITS)),
         ),
     ] = None
     max_operators: Annotated[int | None, _most("operators", "operators of a kernel")] = None

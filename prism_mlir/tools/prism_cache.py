@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import sqlite3
 import sys
@@ -16,6 +15,7 @@ import typer
 
 from prism_mlir.graph.errors import InputError, Location
 from prism_mlir.tools import options as opt
+from prism_mlir.tools.files import writable
 from prism_mlir.tools.option_groups import flat
 from prism_mlir.tools.terminal import Terminal
 from prism_mlir.tools.usage import Exit, UsageError
@@ -140,7 +140,7 @@ def prune_command(
     path = _path(cache)
     with terminal.working("dropping records"), _open(path, Access.WRITE) as connection:
         assert connection is not None
-        _check_writable(path, connection)
+        _check_writable(path)
         size = file_bytes(path)
         done = prune(connection, Prune(before, largest, foreign_versions, everything))
     left = file_bytes(path)
@@ -206,7 +206,7 @@ def import_command(
         raise InputError("the file is not UTF-8", Location(str(file), 1, 1), "export again") from None
     with _open(path, Access.CREATE) as connection:
         assert connection is not None
-        _check_writable(path, connection)
+        _check_writable(path)
         new = import_rows(connection, rows)
     counted = f"{_amount(len(rows), 'record')}, {sum(new.values())} new"
     terminal.console.print(f"read     {file}: {counted}", markup=False)
@@ -305,21 +305,24 @@ def _open(path: Path, access: Access, *, create_none: bool = False) -> Iterator[
 
 
 def _exists(path: Path) -> bool:
-    """Whether there is a file of records. Raises :class:`InputError` where that cannot be seen."""
+    """Whether there are records; a file of no bytes holds none. Raises :class:`InputError` where nobody can see."""
     try:
-        path.stat()
+        return path.stat().st_size > 0
     except FileNotFoundError:
         return False
     except OSError as error:
         where = f"cannot look for tuning records in '{path.parent}': {error.strerror}"
         raise InputError(where, None, "name a folder with --cache or PRISM_CACHE_DIR") from None
-    return True
 
 
-def _check_writable(path: Path, connection: sqlite3.Connection) -> None:
+def _check_writable(path: Path) -> None:
     """A file that cannot be written is opened for reading; say so, and not that what comes next fails."""
-    if connection.execute("PRAGMA query_only").fetchone()[0] or not os.access(path, os.W_OK):
-        raise InputError(f"tuning records in '{path}' cannot be written", None, "make the file and its folder writable")
+    for place, what in ((path, "the file"), (path.parent, "its folder")):
+        if not writable(place):
+            raise InputError(f"tuning records in '{path}' cannot be changed: {what} is read-only", None, _ALLOW)
+
+
+_ALLOW = "make file and folder writable, or name another folder with --cache"
 
 
 def _counted(rows: Mapping[str, int]) -> str:

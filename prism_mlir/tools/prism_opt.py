@@ -6,7 +6,6 @@ import argparse
 import os
 import re
 import sys
-import traceback
 from collections.abc import Iterator, Sequence
 from importlib.metadata import PackageNotFoundError, version
 from pathlib import Path
@@ -14,20 +13,22 @@ from pathlib import Path
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.passes import ModulePass, PassPipeline
 from xdsl.universe import Universe
-from xdsl.utils.exceptions import ArgSpecParseError, DiagnosticException
+from xdsl.utils.exceptions import DiagnosticException
 from xdsl.xdsl_opt_main import xDSLOptMain
 
 from prism_mlir import __version__
 from prism_mlir.frontend.text_guard import decode
 from prism_mlir.graph.errors import InputError, Location, PrismError, UnsupportedError, one_line
 from prism_mlir.passes import NAMES, PASSES
-from prism_mlir.passes.base import PrismPass
 from prism_mlir.passes.located import location_of, verify_module
+from prism_mlir.tools.crash import report_crash
 from prism_mlir.tools.expected_diagnostics import find_expected, mismatches
 from prism_mlir.tools.files import write_atomically
 from prism_mlir.tools.module_reader import read_ir
-from prism_mlir.tools.opt_arguments import Parser, strip_anchor, translate, unknown_pass
+from prism_mlir.tools.opt_arguments import ALSO, Parser, strip_anchor, translate
 from prism_mlir.tools.opt_instruments import DumpOptions, Instruments, module_text, read_reproducer, write_reproducer
+from prism_mlir.tools.opt_pipeline import pass_help, read_pipeline, written_pipeline
+from prism_mlir.tools.usage import Exit
 
 _CHUNK = re.compile(r"^// -----.*$", re.MULTILINE)
 
@@ -46,10 +47,17 @@ class PrismOptMain(xDSLOptMain):
         self.register_all_passes()  # type: ignore[no-untyped-call]
         self.register_all_targets()  # type: ignore[no-untyped-call]
         parser = Parser(
-            prog="prism-opt", description=__doc__, add_help=False, formatter_class=argparse.RawDescriptionHelpFormatter
+            prog="prism-opt",
+            usage="prism-opt [options] [--PASS | -p PASSES] [input]",
+            description="Run passes on IR text. It reads what mlir-opt reads, and takes mlir-opt's command lines.",
+            add_help=False,
+            allow_abbrev=False,
+            formatter_class=argparse.RawDescriptionHelpFormatter,
         )
         self.register_all_arguments(parser)
+        parser.passes = self.available_passes
         self.args = parser.parse_args(translate(arguments, self.available_passes))
+        self.written = written_pipeline(arguments)
         if self.args.help:
             parser.epilog = _passes_help()
             parser.print_help()
@@ -75,9 +83,14 @@ class PrismOptMain(xDSLOptMain):
     def register_all_arguments(self, arg_parser: argparse.ArgumentParser) -> None:
         add = arg_parser.add_argument
         add("input_file", nargs="?", help="the input; '-' or nothing reads standard input")
-        add("-o", "--output-file", help="where to write; '-' or nothing writes standard output")
-        add("-p", "--passes", default="", help="passes to run, such as sgraph-import,sgraph-verify{seed=2}")
-        add("-t", "--target", default="mlir", help="output format")
+        add("-o", "--output-file", metavar="FILE", help="where to write; '-' or nothing writes standard output")
+        add(
+            *("-p", "--passes", "--pass-pipeline"),
+            metavar="PASSES",
+            default="",
+            help="passes to run, such as sgraph-import,sgraph-verify{seed=2}",
+        )
+        add("-t", "--target", metavar="FORMAT", default="mlir", help="output format: mlir, or another that xDSL writes")
         flags = {
             "--split-input-file": "process the pieces between '// -----' lines one by one",
             "--verify-diagnostics": "check the errors against '// expected-error {{...}}' comments",
@@ -92,42 +105,44 @@ class PrismOptMain(xDSLOptMain):
             "--pass-statistics": "print what each pass added and removed, on standard error",
             "--dump-pass-pipeline": "print the pipeline, pipelines inside it expanded, on standard error",
             "--list-passes": "print the names of all passes and exit",
+            "--show-passes": "the same, with what our passes and their options do",
+            "--show-dialects": "print the names of all dialects and exit",
             "--disable-verify": "do not verify between passes",
             "--print-stack-trace": "after an internal error, print where it happened",
             "--pass-pipeline-local-reproducer": "a reproducer begins right before the pass that failed",
             "--run-reproducer": "run the pipeline that the input, a reproducer, names",
         }
         for flag, text in flags.items():
-            add(flag, action="store_true", help=text)
-        add("--print-ir-before", metavar="PASSES", help="print the IR before these passes, on standard error")
-        add("--print-ir-after", metavar="PASSES", help="print the IR after these passes, on standard error")
-        add(
-            "--pass-pipeline-crash-reproducer",
-            metavar="FILE",
-            help="where a pipeline fails, write its input and passes to a file, for --run-reproducer",
-        )
+            add(flag, *_also(flag), action="store_true", help=text)
+        files = {
+            "--print-ir-before": ("PASSES", "print the IR before these passes, on standard error"),
+            "--print-ir-after": ("PASSES", "print the IR after these passes, on standard error"),
+            "--pass-pipeline-crash-reproducer": (
+                "FILE",
+                "where a pipeline fails, write its input and passes to FILE, for --run-reproducer",
+            ),
+            "--reproducer": ("FILE", "where prism-opt itself fails, write what is needed to report that to FILE"),
+        }
+        for flag, (metavar, text) in files.items():
+            add(flag, *_also(flag), metavar=metavar, help=text)
         add("-h", "--help", action="store_true", help="print this and exit")
         add("-v", "--version", action="version", version=_version())
         arg_parser.set_defaults(syntax_highlight=False, frontend=None)
 
     def setup_pipeline(self) -> None:
         """Read the pipeline; passes that are pipelines themselves are run pass by pass."""
-        try:
-            parsed = PassPipeline.parse_spec(self.available_passes, self.args.passes)
-        except ArgSpecParseError as error:
-            raise InputError(f"pass pipeline: {_last_line(error)} in '{self.args.passes}'") from None
-        except ValueError as error:
-            missing = re.match(r"Unrecognized passes: \['([^']*)'", str(error))
-            if missing is not None:
-                raise unknown_pass(missing[1], self.available_passes) from None
-            raise InputError(f"pass pipeline: {error}") from None
-        passes = tuple(q for p in parsed.passes for q in (p.expand() if isinstance(p, PrismPass) else (p,)))
-        self.pipeline = PassPipeline(passes)
+        self.pipeline = PassPipeline(read_pipeline(self.args.passes, self.available_passes, self.written))
 
     def run_tool(self) -> int:
         """Do what the command line says; 0 if all went well. Errors of each piece are printed, output only if none."""
         if self.args.list_passes:
             print("\n".join(sorted(self.available_passes)))
+            return 0
+        if self.args.show_dialects:
+            print("\n".join(sorted(self.ctx.registered_dialect_names)))
+            return 0
+        if self.args.show_passes:
+            print(_passes_help())
             return 0
         if self.args.dump_pass_pipeline:
             count = len(self.pipeline.passes)
@@ -164,6 +179,7 @@ class PrismOptMain(xDSLOptMain):
         text = decode(data, self.filename)
         if self.args.run_reproducer:
             text, pipeline = read_reproducer(text, self.filename)
+            self.written = None
             self.args.passes = strip_anchor(pipeline)
             self.setup_pipeline()
         if not self.args.split_input_file:
@@ -225,8 +241,10 @@ class PrismOptMain(xDSLOptMain):
             write_atomically(Path(target), text)
 
 
-def _last_line(error: BaseException) -> str:
-    return str(error).strip().splitlines()[-1].strip()
+def _also(flag: str) -> list[str]:
+    """mlir-opt's name of a flag, where it is another."""
+    name = ALSO.get(flag.removeprefix("--"))
+    return [] if name is None else [f"--{name}"]
 
 
 def _version() -> str:
@@ -240,15 +258,16 @@ def _version() -> str:
 
 
 def _passes_help() -> str:
-    lines = ["passes (each is also a flag, --NAME or --NAME='option=value ...'):"]
-    for name in NAMES:
-        summary = (PASSES[name]().__doc__ or "").strip().splitlines()[0]
-        lines.append(f"  {name:<30} {summary}")
-    return "\n".join([*lines, "and xDSL's own, see --list-passes"])
+    head = "passes (each is a flag, --NAME or --NAME='option=value ...'):"
+    own = [pass_help(name, PASSES[name]()) for name in NAMES]
+    return "\n\n".join([head, *own, "xDSL's own passes are there as well, see --list-passes"])
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Entry point: every error is one line on standard error and exit code 1."""
+    """Run the command line, and return its exit code: one of :class:`~prism_mlir.tools.usage.Exit`, but for ``USAGE``.
+
+    Errors are one line on standard error; only a bug in prism-opt has a second one, which says how to report it.
+    """
     given = sys.argv[1:] if arguments is None else list(arguments)
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
     try:
@@ -258,13 +277,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
     except BrokenPipeError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be said on that pipe
     except KeyboardInterrupt:
-        return 130
+        print("error: interrupted; nothing was written", file=sys.stderr)
+        return Exit.INTERRUPTED
     except Exception as error:
-        if "--print-stack-trace" in given:
-            traceback.print_exc()
-        hint = "this is a bug in prism-opt; --print-stack-trace shows where"
-        print(f"error: {type(error).__name__}: {one_line(str(error))[:300]}, {hint}", file=sys.stderr)
-    return 1
+        report_crash(
+            "prism-opt", given, error, _reproducer(given), show_traceback=bool({"--print-stack-trace"} & {*given})
+        )
+        return Exit.BUG
+    return Exit.FAILED
+
+
+def _reproducer(arguments: Sequence[str]) -> Path | None:
+    """The file of ``--reproducer``, which counts however early prism-opt fails."""
+    for argument, following in zip(arguments, [*arguments[1:], ""], strict=True):
+        name, equals, value = argument.lstrip("-").partition("=")
+        if argument.startswith("-") and name == "reproducer":
+            return Path(value if equals else following)
+    return None
 
 
 if __name__ == "__main__":

@@ -113,33 +113,65 @@ def columns() -> int:
 
 def new_table(*names: str, wrap: str | None = None) -> Table:
     """An empty table whose cells are not wrapped, except, where there is no room, those of one column."""
-    table = Table(box=SIMPLE_HEAD, pad_edge=False)
+    table = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
     for name in names:
         table.add_column(name, no_wrap=name != wrap, overflow="fold")
     return table
 
 
-def print_table(console: Console, table: Table) -> None:
-    """A table as it is where it fits, or with one column wrapped; otherwise its rows as lines, so that nothing is cut off."""
-    cells = [[_plain(cell) for cell in column.cells] for column in table.columns]
-    needed = Measurement.get(console, console.options.update(width=UNLIMITED), table).maximum
-    for column, texts in zip(table.columns, cells, strict=True):
-        if not column.no_wrap:
-            needed -= max(0, max((len(line) for text in texts for line in text.splitlines()), default=0) - LEAST)
-    if needed <= console.width:
+def print_table(console: Console, table: Table, *, keys: int = 1) -> None:
+    """A table, of which nothing is cut off: where it does not fit, in pieces one below the other.
+
+    One column may be wrapped (see :func:`new_table`); after that columns that do not fit go to the next piece, which repeats the
+    first ``keys`` columns; and where even a column beside those is too wide, each row is lines ``column  value``.
+    """
+    every = list(range(len(table.columns)))
+    if _width(console, table, every) <= console.width:
         console.print(table)
-    else:
-        print_rows(console, [str(c.header) for c in table.columns], list(zip(*cells, strict=True)))
-
-
-def print_rows(console: Console, heads: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """Each row as lines ``column  value``, with an empty line between rows."""
-    room = max(map(len, heads)) + 2
-    for number, row in enumerate(rows):
+        return
+    pieces = [every[:keys]]
+    for column in every[keys:]:
+        if len(pieces[-1]) > keys and _width(console, table, [*pieces[-1], column]) > console.width:
+            pieces.append(every[:keys])
+        pieces[-1].append(column)
+    if any(_width(console, table, piece) > console.width for piece in pieces):
+        _print_rows(console, table)
+        return
+    for number, piece in enumerate(pieces):
         if number:
             console.print()
-        for head, text in zip(heads, row, strict=True):
-            for k, line in enumerate(_wrapped(text, max(LEAST, console.width - room))):
+        console.print(_part(table, piece))
+
+
+def _part(table: Table, columns: Sequence[int]) -> Table:
+    part = Table(box=SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    chosen = [table.columns[k] for k in columns]
+    for c in chosen:
+        part.add_column(c.header, justify=c.justify, no_wrap=c.no_wrap, overflow=c.overflow)
+    for row in zip(*(list(c.cells) for c in chosen), strict=True):
+        part.add_row(*row)
+    return part
+
+
+def _width(console: Console, table: Table, columns: Sequence[int]) -> int:
+    """Columns of the terminal that a part of a table needs, at least."""
+    part = _part(table, columns)
+    needed = Measurement.get(console, console.options.update(width=UNLIMITED), part).maximum
+    for c in part.columns:
+        if not c.no_wrap:
+            lines = [line for cell in c.cells for line in _plain(cell).splitlines()]
+            needed -= max(0, max(map(len, lines), default=0) - LEAST)
+    return needed
+
+
+def _print_rows(console: Console, table: Table) -> None:
+    heads = [_plain(c.header) for c in table.columns]
+    room = max(map(len, heads)) + 2
+    for number, row in enumerate(zip(*(list(c.cells) for c in table.columns), strict=True)):
+        if number:
+            console.print()
+        for head, cell in zip(heads, row, strict=True):
+            for k, line in enumerate(_wrapped(_plain(cell), max(LEAST, console.width - room))):
                 console.print(f"{head if k == 0 else '':<{room}}{line}", markup=False)
 
 
@@ -148,7 +180,8 @@ def _plain(cell: Any) -> str:
 
 
 def _wrapped(text: str, width: int) -> list[str]:
-    return [part for line in text.splitlines() for part in textwrap.wrap(line, width, break_long_words=False)]
+    lines = [part for line in text.splitlines() for part in textwrap.wrap(line, width, break_on_hyphens=False)]
+    return lines or [""]
 
 
 @contextmanager

@@ -99,7 +99,9 @@ def open_database(path: Path, access: Access, patience: float = PATIENCE) -> sql
         reason = error.strerror or type(error).__name__
         raise _unusable(path, reason, "check the path, or set PRISM_CACHE_DIR to a folder you can write") from None
     except FAILURES as error:
-        raise _unusable(path, *reason_of(error)) from None
+        reason, advice = reason_of(error)
+        # An export opens the file as well.
+        raise _unusable(path, reason, "delete the file" if advice == _DAMAGED else advice) from None
 
 
 def _unusable(path: Path, reason: str, advice: str) -> RecordsError:

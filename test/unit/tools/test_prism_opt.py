@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
 import os
 import re
@@ -11,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from prism_mlir.passes import NAMES
+from prism_mlir.passes import NAMES, PASSES
 from prism_mlir.tools.opt_arguments import translate
 from prism_mlir.tools.prism_opt import main
 
@@ -73,12 +74,35 @@ def test_spellings_of_mlir_opt(given: list[str], wanted: list[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--no-such-flag"], "unrecognized arguments: --no-such-flag"),
-        (["-p", "no-such-pass"], "no pass is called 'no-such-pass'"),
-        (["-p", "sgraph-improt"], "did you mean sgraph-import"),
-        (["-p", "sgraph-verify{"], "pass pipeline:"),
-        (["-p", "sgraph-verify{seeds=1}"], "seeds"),
-        (["-p", "sgraph-verify{seed=abc}"], "expected <class 'int'>"),
+        (["--no-such-flag"], "error: no option is called '--no-such-flag', see prism-opt --help"),
+        (["--split-input-fil"], "error: no option is called '--split-input-fil', did you mean --split-input-file"),
+        (["--sgraph-verif=x"], "error: no option is called '--sgraph-verif=x', did you mean --sgraph-verify"),
+        (["-o"], "error: argument -o/--output-file: expected one argument"),
+        (["-p"], "error: -p needs a pipeline"),
+        (["-p", "no-such-pass"], "pass pipeline:1:1: error: no pass is called 'no-such-pass'"),
+        (
+            ["-p", "cse,sgraph-improt"],
+            "pass pipeline:1:5: error: no pass is called 'sgraph-improt', did you mean sgraph-import",
+        ),
+        (["--pass-pipeline=builtin.module(cse, dcee)"], "pass pipeline:1:21: error: no pass is called 'dcee'"),
+        (["--print-ir-after=cs"], "error: no pass is called 'cs', did you mean cse"),
+        (["-p", "sgraph-verify{"], "pass pipeline:1:15: error: expected argument name in 'sgraph-verify{'"),
+        (["-p", "cse,,cse"], "pass pipeline:1:5: error: expected pass name"),
+        (
+            ["-p", "sgraph-verify{seed=1 seeds=1}"],
+            "pass pipeline:1:22: error: sgraph-verify has no option 'seeds', did you mean seed?",
+        ),
+        (["--sgraph-verify=seeds=1"], "error: sgraph-verify has no option 'seeds', did you mean seed?"),
+        (["-p", "cse{x=1}"], "pass pipeline:1:5: error: cse has no option 'x', it has none"),
+        (
+            ["-p", "sgraph-verify{seed=abc}"],
+            "pass pipeline:1:15: error: sgraph-verify: seed is 'abc', it must be a whole number",
+        ),
+        (["-p", "sgraph-verify{seed=1.5}"], "seed is '1.5', it must be a whole number"),
+        (["-p", "sgraph-verify{seed}"], "seed has no value, it must be a whole number"),
+        (["-p", "sgraph-match-dims{drop=3}"], "drop is '3', it must be true or false"),
+        (["-p", "apply-individual-rewrite"], "apply-individual-rewrite needs matched-operation-index"),
+        (["--pass-pipeline=builtin.module(cse"], "error: pass pipeline: a parenthesis is not closed"),
         (["-p", "sgraph-generate{grid-dims=4}"], "grid-dims is 4, it must be 0 to 3"),
         (["-p", "sgraph-generate{operators=0}"], "operators is 0, it must be at least 1"),
         (["-p", "prism-superoptimize{target=sm_12}"], "unknown target 'sm_12'"),
@@ -225,6 +249,56 @@ def test_help_version_and_lists(capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["--list-passes"]) == 0
     listed = capsys.readouterr().out.split()
     assert set(NAMES) <= set(listed) and "canonicalize" in listed
+    assert main(["--show-dialects"]) == 0
+    assert {"sgraph", "builtin", "arith", "linalg"} <= set(capsys.readouterr().out.split())
+
+
+def test_passes_are_shown_with_their_options(capsys: pytest.CaptureFixture[str]) -> None:
+    """Every option of every pass of ours, and what it does; in --help as well."""
+    assert main(["--show-passes"]) == 0
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) < 80
+    for name in NAMES:
+        (section,) = re.findall(rf"^  --{name}\n(?:    .*\n?)+", shown, re.MULTILINE)
+        described = set(re.findall(r"[\w-]+", " ".join(re.findall(r"^      ([\w, -]+)$", section, re.MULTILINE))))
+        assert {f.name.replace("_", "-") for f in dataclasses.fields(PASSES[name]())} <= described, name
+        assert "``" not in section
+    with pytest.raises(SystemExit):
+        main(["--help"])
+    assert shown.strip() in capsys.readouterr().out
+
+
+def test_a_bug_is_two_lines_and_a_reproducer(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def bug(*_: object) -> None:
+        raise KeyError("x")
+
+    monkeypatch.setattr("prism_mlir.tools.prism_opt.read_ir", bug)
+    assert main([str(source)]) == 70
+    assert capsys.readouterr().err == (
+        "error: internal error of prism-opt: KeyError: 'x'\n"
+        "note: this is a bug in prism-opt; run it again with --reproducer FILE and report FILE\n"
+    )
+    out = tmp_path / "bug.mlir"
+    assert main([str(source), "--sgraph-verify=seed=3", f"--reproducer={out}"]) == 70
+    assert f"report it with the file '{out}'" in capsys.readouterr().err
+    text = out.read_text()
+    assert f"// command: prism-opt {source} --sgraph-verify=seed=3 --reproducer={out}" in text
+    assert "// traceback:" in text and "KeyError" in text and text.endswith(PROGRAM)
+    assert main([str(source), "--print-stack-trace"]) == 70
+    assert capsys.readouterr().err.startswith("Traceback (most recent call last)")
+    monkeypatch.undo()
+    assert main([str(out)]) == 0  # a reproducer is the input it was made from
+
+
+def test_ctrl_c_is_one_line(source: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def stopped(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("prism_mlir.tools.prism_opt.read_ir", stopped)
+    assert main([str(source)]) == 130
+    assert capsys.readouterr() == ("", "error: interrupted; nothing was written\n")
 
 
 def test_upstreams_syntax_is_read_and_can_be_read_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

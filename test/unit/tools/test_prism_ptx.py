@@ -64,7 +64,7 @@ def test_run_shows_and_writes_the_output(prism, tmp_path) -> None:
     expected = turned(np.random.default_rng(5).standard_normal(256).astype(np.float32))
     assert (code, err) == (0, "")
     assert np.array_equal(np.load(file), expected)
-    (row,) = [line.split() for line in out.splitlines() if line.startswith(" 1 out")]
+    (row,) = [line.split() for line in out.splitlines() if line.startswith("1 out")]
     shown = [f"{v:.6g}" for v in (expected.min(), expected.max(), expected.mean(dtype=np.float64))]
     assert row[2:9] == ["f32", "256", *shown, "0", "0"]
     assert "grid 4, block 64; reference engine, all checks" in out and f"wrote    1 out to {file}" in out
