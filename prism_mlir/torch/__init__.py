@@ -11,7 +11,7 @@ text = prism_mlir.torch.to_mlir(module, x)          # linalg on tensors
 from __future__ import annotations
 
 from prism_mlir.frameworks.fallback import PrismWarning
-from prism_mlir.torch.backend import backend
+from prism_mlir.torch.dynamo import backend
 from prism_mlir.torch.export import compile, to_mlir
 
 __all__ = ["PrismWarning", "backend", "compile", "to_mlir"]

@@ -11,10 +11,12 @@ from typing import Any
 import torch
 from torch.fx.passes.infra.partitioner import CapabilityBasedPartitioner
 from torch.fx.passes.operator_support import OperatorSupportBase
+from torch.fx.passes.utils.fuser_utils import fuse_by_partitions
 
 from prism_mlir.frontend.torch.call import ELEMENTS
 from prism_mlir.frontend.torch.convert import is_reducing, operator_name, rule_of
 from prism_mlir.frontend.torch.tensors import VIEWS
+from prism_mlir.torch.segments import segments
 
 PREFIX = "prism_"
 NUMBER = "prism_number"
@@ -40,29 +42,36 @@ def numbered(module: torch.fx.GraphModule) -> torch.fx.GraphModule:
     return made
 
 
-def partition(module: torch.fx.GraphModule, excluded: Collection[int]) -> Partitioned:
-    """A copy of a numbered graph with submodules. excluded: numbers of nodes that cannot be in one"""
+def partition(module: torch.fx.GraphModule, excluded: Collection[int], fine: Collection[int] = ()) -> Partitioned:
+    """A copy of a numbered graph with submodules.
+
+    excluded: numbers of nodes that can be in none;  fine: numbers of nodes that are cut after every product
+    """
     made = torch.fx.GraphModule(module, copy.deepcopy(module.graph))
-    partitioner = CapabilityBasedPartitioner(made, _Support(excluded), allows_single_node_partition=True)
-    found = []
-    for proposed in partitioner.propose_partitions():
-        nodes = _without_last_views(made.graph, proposed.nodes)
-        if any(n.op == "call_function" and is_reducing(n.target) for n in nodes):
-            proposed.nodes = nodes
-            found.append(proposed)
-    fused = partitioner.fuse_partitions(found, prefix=PREFIX)
+    found = segments(list(made.graph.nodes), lambda n: n.meta.get(NUMBER) in fine)
+    chosen = []
+    for segment in sorted(set(found.values())):
+        support = _Support(excluded, {n for n, s in found.items() if s == segment})
+        partitioner = CapabilityBasedPartitioner(made, support, allows_single_node_partition=True)
+        for proposed in partitioner.propose_partitions():
+            nodes = _without_last_views(made.graph, proposed.nodes)
+            if any(n.op == "call_function" and is_reducing(n.target) for n in nodes):
+                chosen.append(nodes)
+    fused = fuse_by_partitions(made, chosen, prefix=PREFIX)
     names = tuple(n.target for n in fused.graph.nodes if n.op == "call_module" and n.target.startswith(PREFIX))
     return Partitioned(fused, names)
 
 
 class _Support(OperatorSupportBase):
-    """Whether a node can be part of a kernel, as far as its operator and types say."""
+    """Whether a node can be part of a kernel, as far as its operator and types say. among: nodes to choose from, or all"""
 
-    def __init__(self, excluded: Collection[int]) -> None:
-        self.excluded = excluded
+    def __init__(self, excluded: Collection[int] = (), among: Collection[torch.fx.Node] | None = None) -> None:
+        self.excluded, self.among = excluded, among
 
     def is_node_supported(self, _submodules: Any, node: torch.fx.Node) -> bool:
         if node.op != "call_function" or node.meta.get(NUMBER) in self.excluded:
+            return False
+        if self.among is not None and node not in self.among:
             return False
         if node.target is operator.getitem:
             return isinstance(node.args[0], torch.fx.Node) and self.is_node_supported(_submodules, node.args[0])
@@ -119,7 +128,7 @@ def _separate_constants(graph: torch.fx.Graph) -> None:
 def _constants(graph: torch.fx.Graph) -> Iterator[torch.fx.Node]:
     """Supported nodes that depend on no argument."""
     known: set[torch.fx.Node] = set()
-    support = _Support(())
+    support = _Support()
     for node in graph.nodes:
         if support.is_node_supported({}, node) and all(i in known for i in node.all_input_nodes):
             known.add(node)

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from typing import Any
 
-from prism_mlir.frontend.stablehlo.build import Refused, Value, tensor_type
-from prism_mlir.frontend.torch.call import Call, cast, computed_in, element_of, pointwise, reshaped, sizes_of
+from prism_mlir.frontend.stablehlo.build import Refused, Value
+from prism_mlir.frontend.torch.call import Call, cast, element_of, expanded, pointwise, reshaped, sizes_of
 from prism_mlir.frontend.torch.products import contracted
 from prism_mlir.frontend.torch.reductions import each, softmax
-from prism_mlir.frontend.torch.scalars import Rule, add, times, where
-from prism_mlir.frontend.torch.tensors import triangle
+from prism_mlir.frontend.torch.scalars import Rule, add, compare, constant, times, where
+from prism_mlir.frontend.torch.tensors import from_indices
 
 _INFINITY = float("inf")
 
 
 def _attention(call: Call) -> list[Value]:
-    """``softmax(scale q kT + mask) v`` of (batch, heads, tokens, features); fewer heads of k and v serve several of q."""
+    """``softmax(scale q kT + mask) v`` of (batch, heads, tokens, features); fewer heads of k and v serve several of q.
+
+    The tokens of the heads of q that share one of k and v are rows of one product.
+    """
     query, key, value = call["query"], call["key"], call["value"]
     if call.get("dropout_p", 0.0):
         raise Refused("with dropout", "call eval() on the model")
@@ -23,36 +26,43 @@ def _attention(call: Call) -> list[Value]:
         raise Refused("of tensors that have not four dims", "give batch, heads, tokens and features")
     batch, heads, tokens, features = sizes_of(query)
     groups = sizes_of(key)[1]
-    query = reshaped(query, [batch, groups, heads // groups, tokens, features])
+    query = reshaped(query, [batch, groups, heads // groups * tokens, features])
     scale = call.get("scale")
     factor = float(features**-0.5 if scale is None else scale)
-    scores = contracted(query, key, "bhgqd,bhkd->bhgqk")
-    scores = _masked(call, each(scores, body=lambda s: times(s, factor)), heads)
-    weights = cast(softmax(scores, 4), element_of(value))
-    made = contracted(weights, value, "bhgqk,bhkd->bhgqd")
-    made = cast(made, call.result.element_type)
+    scores = each(contracted(query, key, "bhqd,bhkd->bhqk"), body=lambda s: times(s, factor))
+    weights = cast(softmax(_masked(call, scores, heads, tokens), 3), element_of(value))
+    made = cast(contracted(weights, value, "bhqk,bhkd->bhqd"), call.result.element_type)
     rest: list[Any] = [None] * (len(call.results) - 1)
     return [reshaped(made, [batch, heads, tokens, sizes_of(value)[3]]), *rest]
 
 
-def _masked(call: Call, scores: Value, heads: int) -> Value:
+def _masked(call: Call, scores: Value, heads: int, tokens: int) -> Value:
     """Scores with the mask added, or minus infinity where it is false."""
-    _, groups, each_group, tokens, keys = sizes_of(scores)
+    batch, groups, rows, keys = sizes_of(scores)
     mask = call.get("attn_mask", call.get("attn_bias"))
     kind = scores.type
     if mask is not None:
-        if mask.type.rank == 4:
-            b, h, q, k = sizes_of(mask)
-            shape = [b, groups, each_group, q, k] if h == heads else [b, h, 1, q, k]
-            mask = reshaped(mask, shape)
+        if rows != tokens:
+            mask = reshaped(expanded(mask, [batch, heads, tokens, keys]), [batch, groups, rows, keys])
         if str(element_of(mask)) == "i1":
             scores = where(mask, scores, -_INFINITY, kind)
         else:
             scores = pointwise(kind, [scores, mask], add)
     if call.get("is_causal", False):
-        square = tensor_type([tokens, keys], computed_in(element_of(scores)))
-        scores = where(triangle(square, 0, lower=True), scores, -_INFINITY, kind)
+        scores = where(_causal(rows, keys, tokens), scores, -_INFINITY, kind)
     return scores
+
+
+def _causal(rows: int, keys: int, tokens: int) -> Value:
+    """Truth values: whether a key is not later than a row's token. Rows count the tokens once for every head."""
+
+    def body(row: Value, key: Value) -> Value:
+        from mlir.dialects import arith
+
+        token = row if rows == tokens else arith.RemUIOp(row, constant(row, tokens)).result
+        return compare("le")(key, token)
+
+    return from_indices([rows, keys], body)
 
 
 _NAMES = (

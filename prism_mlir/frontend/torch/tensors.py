@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from prism_mlir.frontend.stablehlo.build import Refused, Value, empty, filled, generic, index, number, tensor_type
@@ -179,28 +180,30 @@ def _arange(call: Call) -> list[Value]:
     return [index_along(kind, 0, body)]
 
 
-def triangle(kind: Any, diagonal: int, lower: bool) -> Value:
-    """Truth values: whether an element of the last two dims is on the diagonal, or below (above) it."""
+def from_indices(shape: Sequence[int], body: Callable[..., Value]) -> Value:
+    """Truth values made from the indices of each element, as i64."""
     from mlir import ir
     from mlir.dialects import arith, linalg
 
-    row, column = kind.rank - 2, kind.rank - 1
-
-    def body(_given: list[Value]) -> list[Value]:
+    def whole(_given: list[Value]) -> list[Value]:
         wide = ir.IntegerType.get_signless(64)
-        i, j = (arith.IndexCastOp(wide, linalg.IndexOp(d).result).result for d in (row, column))
-        edge = add(i, number(diagonal, wide))
-        return [compare("le" if lower else "ge")(j, edge)]
+        return [body(*(arith.IndexCastOp(wide, linalg.IndexOp(d).result).result for d in range(len(shape))))]
 
-    truth = tensor_type(shape_of_kind(kind), ir.IntegerType.get_signless(1))
-    return generic(kind.rank, [], [(empty(truth, index), range(kind.rank))], body)[0]
+    truth = tensor_type(shape, ir.IntegerType.get_signless(1))
+    return generic(len(shape), [], [(empty(truth, index), range(len(shape)))], whole)[0]
+
+
+def triangle(shape: Sequence[int], diagonal: int, lower: bool) -> Value:
+    """Truth values: whether an element of a matrix is on the diagonal, or below (above) it."""
+    return from_indices(shape, lambda i, j: compare("le" if lower else "ge")(j, add(i, constant(i, diagonal))))
 
 
 def _triangle(lower: bool) -> Rule:
     def rule(call: Call) -> list[Value]:
         kind = call.result
         zero = False if str(kind.element_type) == "i1" else 0
-        return [where(triangle(kind, call.get("diagonal", 0), lower), call["self"], zero, kind)]
+        mask = triangle(shape_of_kind(kind)[-2:], call.get("diagonal", 0), lower)
+        return [where(mask, call["self"], zero, kind)]
 
     return rule
 

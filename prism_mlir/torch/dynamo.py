@@ -56,35 +56,45 @@ def backend(
 def compile_graph(module: torch.fx.GraphModule, target: str, options: Mapping[str, Any]) -> torch.fx.GraphModule:
     """A graph of ATen operators with kernels in place of what can be one.
 
-    Raises :class:`Fallback` where nothing can.
+    What cannot be compiled as it is, is tried again with a cut after every product, and then left as it is.
+    Raises :class:`Fallback` where nothing can be compiled.
     """
-    found, converted, reasons = _divided(module)
-    made = 0
-    for name, each in converted.items():
-        try:
-            result = kernels_of(each.text, target, options)
-        except PrismError as error:
-            reasons.append(error)
-            continue
-        setattr(found, name, _KernelModule(Kernels(result, each.arguments, each.results)))
-        made += 1
+    start, excluded, fine = numbered(module), set[int](), set[int]()
+    reasons: list[PrismError] = []
+    while True:
+        found, converted = _divided(start, excluded, fine, reasons)
+        made: dict[str, Kernels] = {}
+        failed: list[set[int]] = []
+        for name, each in converted.items():
+            try:
+                made[name] = Kernels(kernels_of(each.text, target, options), each.arguments, each.results)
+            except PrismError as error:
+                reasons.append(error)
+                failed.append(_numbers(found.get_submodule(name)))
+        if not failed:
+            break
+        for numbers in failed:
+            excluded |= numbers if numbers <= fine else set()
+            fine |= numbers
     if not made:
         raise _nothing(reasons)
+    for name, kernels in made.items():
+        setattr(found, name, _KernelModule(kernels))
     for reason in reasons:
-        log.info("left to eager PyTorch: %s", reason)
+        log.info("not compiled as it was: %s", reason)
     found.recompile()
     return found
 
 
-def _divided(module: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, dict[str, Converted], list[PrismError]]:
-    """A graph with submodules that are programs, those programs, and why nodes are in none.
+def _divided(
+    start: torch.fx.GraphModule, excluded: set[int], fine: set[int], reasons: list[PrismError]
+) -> tuple[torch.fx.GraphModule, dict[str, Converted]]:
+    """A graph with submodules that are programs, and those programs.
 
-    A node that the compiler does not read is left out, and the rest is divided anew.
+    A node that the compiler does not read is excluded, and the rest is divided anew; why goes to ``reasons``.
     """
-    start, excluded = numbered(module), set[int]()
-    reasons: list[PrismError] = []
     while True:
-        found = partition(start, excluded)
+        found = partition(start, excluded, fine)
         converted: dict[str, Converted] = {}
         refused: set[int] = set()
         for name in found.names:
@@ -95,7 +105,7 @@ def _divided(module: torch.fx.GraphModule) -> tuple[torch.fx.GraphModule, dict[s
                 reasons.append(error)
                 refused |= _blamed(part, error)
         if not refused:
-            return found.module, converted, reasons
+            return found.module, converted
         excluded |= refused
 
 
@@ -128,7 +138,11 @@ def _blamed(module: torch.fx.GraphModule, error: PrismError) -> set[int]:
         found = {n.meta[NUMBER] for n in blamed if n.op == "call_function"}
         if found:
             return found
-    return {n.meta[NUMBER] for n in nodes if n.op == "call_function"}
+    return _numbers(module)
+
+
+def _numbers(module: torch.fx.GraphModule) -> set[int]:
+    return {n.meta[NUMBER] for n in module.graph.nodes if n.op == "call_function"}
 
 
 def _nothing(reasons: Sequence[PrismError]) -> Fallback:
