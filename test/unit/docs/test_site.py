@@ -82,6 +82,14 @@ def test_what_leads_nowhere_does_not_build(
     assert complaint in capsys.readouterr().err
 
 
+def test_a_new_page_is_taken_up_by_the_list() -> None:
+    from site_parts.stage import staged
+
+    lists = staged({"how-to/brand-new.md": "# New\n"})["index.md"].splitlines()
+    assert lists.count("how-to/brand-new") == 1 and lists.count("how-to/compile-a-program") == 1
+    assert not [line for line in lists if line.endswith("/*")]
+
+
 def test_a_page_that_no_list_names_does_not_build(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from build_site import build
 
