@@ -1,6 +1,7 @@
 """Prism: symbolic superoptimization of tensor programs, on MLIR.
 
-:func:`optimize` and :class:`Result` are those of :mod:`prism_mlir.api`; they are loaded when they are first used.
+:func:`optimize`, :class:`Result` and :class:`PartialResult` are those of :mod:`prism_mlir.api`; they are loaded when they are
+first used.
 """
 
 from __future__ import annotations
@@ -8,14 +9,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from prism_mlir.api import Result, optimize
+    from prism_mlir.api import PartialResult, Result, optimize
 
 __version__ = "0.1.0"
-__all__ = ["Result", "__version__", "optimize"]
+__all__ = ["PartialResult", "Result", "__version__", "optimize"]
 
 
 def __getattr__(name: str) -> Any:
-    if name not in ("Result", "optimize"):
+    if name not in __all__:
         raise AttributeError(f"module 'prism_mlir' has no attribute '{name}'")
     from prism_mlir import api
 

@@ -199,7 +199,10 @@ class PartialResult:
         program = self.compilation.program(externals)
         if len(arguments) != len(program.arguments):
             raise InputError(f"{len(arguments)} arguments, the function takes {len(program.arguments)}")
-        stored = [_of_signature(np.asarray(a), s, k) for k, (a, s) in enumerate(zip(arguments, program.arguments, strict=True))]
+        stored = [
+            _of_signature(np.asarray(a), s, k)
+            for k, (a, s) in enumerate(zip(arguments, program.arguments, strict=True))
+        ]
         results = zip(program(*stored), program.results, strict=True)
         return tuple(_shown(r, DType.BF16) if s.element == "bf16" else r for r, s in results)
 
@@ -217,12 +220,14 @@ def _device(device: Device | str) -> Device:
 def _of_signature(array: Array, signature: TensorSignature, number: int) -> Array:
     """An argument as the function holds it."""
     if array.shape != signature.shape:
-        raise InputError(f"argument {number} is of shape {list(array.shape)}, the function's is {list(signature.shape)}")
+        raise InputError(
+            f"argument {number} is of shape {list(array.shape)}, the function's is {list(signature.shape)}"
+        )
     if signature.element in ("f16", "bf16", "f32"):
         return _rounded(array, DType(signature.element), number)
     if array.dtype.kind != signature.numpy_dtype.kind and not np.can_cast(array.dtype, signature.numpy_dtype):
         raise InputError(f"argument {number} is of type {array.dtype}, the function's is {signature.element}")
-    return np.ascontiguousarray(array, signature.numpy_dtype)
+    return np.asarray(array, signature.numpy_dtype, order="C")
 
 
 @overload
@@ -383,7 +388,7 @@ def _stored(compilation: Compilation, arguments: Sequence[ArrayLike]) -> list[Ar
 
 def _rounded(array: Array, dtype: DType, number: int) -> Array:
     if array.dtype == dtype.storage:
-        return np.ascontiguousarray(array)
+        return np.asarray(array, order="C")  # a scalar keeps its shape
     if array.dtype.kind not in "fiub" or not dtype.is_float:
         raise InputError(f"argument {number} is of type {array.dtype}, the function's is {dtype.value}")
     return np.asarray(from_float64(array.astype(np.float64), dtype))
