@@ -83,3 +83,34 @@ def test_every_module_has_a_first_line(pages: dict[str, str]) -> None:
 def test_targets_and_operators(pages: dict[str, str]) -> None:
     assert re.search(r"\| `sm_80` \| A100 40 GB \| `sm_80` \| 108 \| 1.41 \| 1024 \|", pages["targets"])
     assert "| `mul` | binary | 2 | `Mul` | commutes, associates | 0, 1 |" in pages["operators"]
+
+
+def test_examples_of_attributes_and_types_can_be_read(pages: dict[str, str]) -> None:
+    from page_blocks import own_context
+    from xdsl.parser import Parser
+
+    examples = re.findall(r"`([#!]sgraph\.\w+<[^`]*>)`", pages["dialect"])
+    examples += re.findall(r"^!sgraph\.tile<.*>$", pages["dialect"], re.MULTILINE)
+    assert len(examples) >= 10
+    for text in examples:
+        if "<bytes" not in text:
+            Parser(own_context(), text, text).parse_attribute().verify()
+
+
+def test_examples_of_operators_can_be_read(pages: dict[str, str]) -> None:
+    """Each example by itself, in a program that has its operands as arguments."""
+    from page_blocks import read_mlir
+
+    section = pages["dialect"].split("## Operators")[1]
+    examples = [line for line in section.splitlines() if re.match(r"%\w+ = sgraph\.", line)]
+    assert len(examples) >= 14
+    for line in examples:
+        left, _, types = line.rpartition(" : ")
+        names = re.findall(r"%\w+", left.partition("=")[2])
+        (operands, _, result) = types.partition(" -> ") if names else ("", "", types)
+        given = re.findall(r"tensor<[^>]*>", operands)
+        assert len(given) == len(names), line
+        arguments = ", ".join(f"{n}: {t}" for n, t in zip(names, given, strict=True))
+        value = line.split(" ")[0]
+        text = f'sgraph.program @p({arguments}) {{\n  {line}\n  sgraph.return {value} as "out" : {result}\n}}\n'
+        read_mlir(text, line)
