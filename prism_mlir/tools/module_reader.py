@@ -28,6 +28,7 @@ from xdsl.dialects.func import Func
 from xdsl.ir import Operation, SSAValue
 from xdsl.parser import Parser
 from xdsl.printer import Printer
+from xdsl.universe import Universe
 from xdsl.utils.exceptions import ParseError
 
 from prism_mlir.dialects.sgraph import SGRAPH
@@ -86,6 +87,15 @@ class LocatedParser(ResourceParser):
         line = bisect_right(self._lines, position)
         column = position - self._lines[line - 1] + 1
         return FileLineColLoc(StringAttr(self.lexer.input.name), IntAttr(line), IntAttr(column))
+
+
+def new_context() -> Context:
+    """Every dialect that xDSL finds, but not its own gpu: that is partial, and refuses upstream's shared-memory arguments."""
+    context = Context(allow_unregistered=True)
+    for name, dialect in Universe.get_multiverse().all_dialects.items():
+        if name != "gpu":
+            context.register_dialect(name, dialect)
+    return context
 
 
 def read_ir(text: str, filename: str, ctx: Context) -> ModuleOp:

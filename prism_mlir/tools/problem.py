@@ -9,7 +9,6 @@ from pathlib import Path
 from xdsl.context import Context
 from xdsl.dialects.builtin import ModuleOp
 from xdsl.dialects.func import FuncOp
-from xdsl.universe import Universe
 
 from prism_mlir.dialects.sgraph.graph_ops import GraphOp
 from prism_mlir.frontend.text_guard import decode
@@ -19,7 +18,7 @@ from prism_mlir.graph.program import Program
 from prism_mlir.passes.candidates import Work, work_of
 from prism_mlir.passes.located import at, location_of, verify_module
 from prism_mlir.passes.sgraph_import import SgraphImportPass
-from prism_mlir.tools.module_reader import read_ir
+from prism_mlir.tools.module_reader import new_context, read_ir
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,10 +79,7 @@ def _read(path: Path) -> tuple[ModuleOp, Context]:
         raise InputError(
             f"cannot read the file: {error.strerror or type(error).__name__}", Location(str(path)), "check the path"
         ) from None
-    context = Context(allow_unregistered=True)
-    for name, dialect in Universe.get_multiverse().all_dialects.items():
-        if name != "gpu":  # xDSL's is partial, and refuses upstream's shared-memory arguments
-            context.register_dialect(name, dialect)
+    context = new_context()
     return read_ir(decode(data, str(path)), str(path), context), context
 
 
