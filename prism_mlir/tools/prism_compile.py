@@ -171,7 +171,5 @@ def said_if_interrupted(records: Records) -> Iterator[None]:
     except KeyboardInterrupt:
         if not records.kept:
             raise
-        kept = f"{records.kept} record{'' if records.kept == 1 else 's'}"
-        raise Interrupted(
-            f"no file was written; {kept} of this run are kept, from which the next one goes on"
-        ) from None
+        kept = "1 record of this run is" if records.kept == 1 else f"{records.kept} records of this run are"
+        raise Interrupted(f"no file was written; {kept} kept, from which the next one goes on") from None

@@ -26,7 +26,7 @@ def doctor_command(*, terminal: Terminal) -> None:
         for finding in examine():
             findings.append(finding)
             progress(f"tried {finding.part}")
-    broken = [f for f in findings if f.state is State.BROKEN and f.group != "optional"]
+    broken = [f for f in findings if f.state is State.BROKEN and f.group in ("needed", "works")]
     console = terminal.console
     table = new_table("", "part", "state", "found", wrap="found")
     group = ""

@@ -13,6 +13,7 @@ import sqlite3
 import sys
 import threading
 import uuid
+from collections import Counter
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -90,7 +91,7 @@ class Records:
         self._patience = patience
         self._writes = True
         self._told: set[str] = set()
-        self._kept = 0
+        self._kept = Counter[str]()
         self._lock = threading.RLock()
         self._owner = _owner(path)
 
@@ -123,8 +124,8 @@ class Records:
 
     @property
     def kept(self) -> int:
-        """How many rows were added."""
-        return self._kept
+        """How many rows were added, less the steps that were dropped again."""
+        return self._kept.total()
 
     def __enter__(self) -> Records:
         return self
@@ -228,6 +229,7 @@ class Records:
     def drop_steps(self, run: str) -> None:
         """Forget the steps of a run."""
         self._attempt(lambda c: c.execute("DELETE FROM steps WHERE run = ?", (run,)) and None, None, writes=True)
+        self._kept[STEPS.name] = 0
 
     # -- what they have in common
 
@@ -255,7 +257,7 @@ class Records:
             put(connection, table, sealed(table, values))
             return 1
 
-        self._kept += self._attempt(add, 0, writes=True)
+        self._kept[table.name] += self._attempt(add, 0, writes=True)
 
     def _attempt(self, action: Callable[[sqlite3.Connection], _T], otherwise: _T, *, writes: bool) -> _T:
         """Do it, or say why not and go on."""

@@ -141,6 +141,11 @@ def test_errors_name_the_place_and_unknown_options_are_type_errors() -> None:
         prism_mlir.optimize("no/such/file.mlir")
     with pytest.raises(InputError, match="cannot optimize a int"):
         prism_mlir.optimize(3)
+    for nothing in ("", " \n"):
+        with pytest.raises(
+            InputError, match="cannot optimize a text of nothing, give MLIR text, or the path of a file"
+        ):
+            prism_mlir.optimize(nothing)
     with pytest.raises(InputError, match="unknown target 'sm_1'"):
         prism_mlir.optimize(F16, target="sm_1")
     with pytest.raises(TypeError, match="no option 'sample'"):

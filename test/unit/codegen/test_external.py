@@ -58,7 +58,7 @@ def test_without_ptxas_there_is_no_report(nothing: None) -> None:
     assert find_tool("ptxas") is None
     assert ptxas_check("", "sm_80") is None
     assert ptxas_cubin("", "sm_80") is None
-    with pytest.raises(MissingToolError, match="error: ptxas was not found, install the `cuda` extra"):
+    with pytest.raises(MissingToolError, match=r"error: ptxas was not found, pip install \"prism-mlir\[cuda\]\""):
         require_tool("ptxas")
 
 

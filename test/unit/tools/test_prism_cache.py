@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from contextlib import closing
 from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
+sys.path.append(str(Path(__file__).resolve().parent))
+
+from read_only import as_nobody
+
 from prism_mlir.graph.errors import InputError
 from prism_mlir.tools.prism import main
 from prism_mlir.tools.prism_cache import parse_size, parse_time
 from prism_mlir.tune.records.store import Records
+
+LINES = Path(__file__).resolve().parents[2] / "inputs" / "records.jsonl"
 
 
 @pytest.fixture
@@ -161,3 +168,62 @@ def test_what_is_no_length_of_time(text: str) -> None:
 def test_what_is_no_size(text: str) -> None:
     with pytest.raises(InputError, match="is no size"):
         parse_size(text)
+
+
+def test_what_may_not_be_written_is_read_and_not_changed(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    before = (folder / "records.sqlite").read_bytes()
+    with as_nobody(folder):
+        assert cache(folder, "list") == 0, capsys.readouterr()
+        assert "3 families" in capsys.readouterr().out
+        for command in (["prune"], ["prune", "--all"], ["import", str(LINES)]):
+            assert cache(folder, *command) == 1
+            assert capsys.readouterr().err == (
+                f"error: tuning records in '{folder / 'records.sqlite'}' cannot be changed: the file is read-only, "
+                "make file and folder writable, or name another folder with --cache\n"
+            )
+    assert (folder / "records.sqlite").read_bytes() == before
+
+
+@pytest.mark.parametrize("command", [["list"], ["verify"], ["show", "f"], ["prune"], ["export", "x"]])
+def test_what_cannot_be_looked_at_is_not_taken_for_nothing(
+    command: list[str], folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "file").write_text("")
+    assert cache(tmp_path / "file", *command) == 1
+    assert capsys.readouterr() == (
+        "",
+        f"error: cannot look for tuning records in '{tmp_path / 'file'}': Not a directory, "
+        "name a folder with --cache or PRISM_CACHE_DIR\n",
+    )
+
+
+def test_a_file_of_no_bytes_holds_nothing_yet(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (tmp_path / "records.sqlite").touch()
+    for command in ("list", "verify"):
+        assert cache(tmp_path, command) == 0
+        assert "there are no records yet" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("command", [["list"], ["verify"], ["prune"], ["export", "x"], ["show", "f"]])
+def test_advice_for_a_file_of_which_nothing_can_be_read_leads_somewhere(
+    command: list[str], folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = folder / "records.sqlite"
+    path.write_bytes(path.read_bytes()[:9000])
+    assert cache(folder, *command) == 1
+    out, err = capsys.readouterr()
+    assert out == "" and "the file is damaged" in err and err.endswith("delete the file\n") and "prism cache" not in err
+    path.unlink()
+    assert cache(folder, "verify") == 0
+
+
+def test_checks_of_code_are_no_choices(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with Records.open(folder) as records:
+        records.add_choice("check-1", "", "[]", {"check": True})
+        records.add_choice("check-2", "", "{}", {"check": False})
+        records.add_choice("alone", "", "x", {"sizes": {"n": 1}, "dtype": "f16", "target": "sm_80"})
+    assert cache(folder, "list") == 0
+    assert "3 families, 1 choice of no family, 2 checks, 0 objects" in capsys.readouterr().out
+    assert cache(folder, "list", "--json") == 0
+    data = json.loads(capsys.readouterr().out)
+    assert data["checks"] == 2 and [row["key"] for row in data["alone"]] == ["alone"]

@@ -4,15 +4,23 @@ from __future__ import annotations
 
 import json
 import re
+import sys
+import tomllib
 from importlib.metadata import PackageNotFoundError
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+sys.path.append(str(Path(__file__).resolve().parent))
+
+from read_only import as_nobody
+
 from prism_mlir.tools import doctor
 from prism_mlir.tools.doctor import State, examine
 from prism_mlir.tools.prism import main
+
+ROOT = Path(__file__).resolve().parents[3]
 
 
 def states() -> dict[str, State]:
@@ -63,6 +71,17 @@ def test_a_part_that_does_not_work(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     assert "OSError: libLLVM.so: cannot open shared object file" in capsys.readouterr().out
 
 
+def test_what_is_missing_names_an_extra_that_there_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("prism_mlir.codegen.external.find_tool", lambda name: None)
+    monkeypatch.setattr(doctor, "find_spec", lambda name: None)
+    extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
+    advised = {f.part: re.findall(r'^pip install "prism-mlir\[(\w+)\]"$', f.advice) for f in examine() if f.cost}
+    named = {part: extra for part, found in advised.items() for extra in found}
+    assert set(named.values()) <= extras
+    assert set(advised) - set(named) <= {"nvdisasm", "GPU", "records"}
+    assert (named["torch"], named["jax"], named["distributed"]) == ("torch", "jax", "distributed")
+
+
 def test_optional_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr("prism_mlir.codegen.external.find_tool", lambda name: None)
     monkeypatch.setattr(doctor, "find_spec", lambda name: None)
@@ -70,6 +89,8 @@ def test_optional_parts(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None
     found = states()
     assert {found[p] for p in ("ptxas", "nvdisasm", "mlir-opt", "torch", "jax", "distributed")} == {State.MISSING}
     assert found["records"] is State.OK
+    with as_nobody(tmp_path):
+        assert states()["records"] is State.BROKEN  # they are read, and nothing is kept
     (tmp_path / "records.sqlite").write_bytes(b"this is no database" * 100)
     assert states()["records"] is State.BROKEN
 
