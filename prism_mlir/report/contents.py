@@ -9,6 +9,13 @@ from prism_mlir.graph.errors import InputError
 from prism_mlir.report.data import Data
 
 
+def launch_kernels(launch: Data) -> list[Data]:
+    """All kernels that a launch description names, of all variants where there are several."""
+    variants = launch.get("variants")
+    rows = [launch] if variants is None else variants.list()
+    return [kernel for row in rows for kernel in row["kernels"].list()]
+
+
 @dataclass(frozen=True, slots=True)
 class LineCounts:
     """What one line of PTX did in a mean block of its kernel.

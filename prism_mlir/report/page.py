@@ -30,6 +30,7 @@ from prism_mlir.report.sections import (
     roofline,
     schedules,
     summary,
+    variants,
 )
 
 HERE = Path(__file__).parent
@@ -60,14 +61,15 @@ def render(contents: Contents) -> str:
 
     Raises :class:`InputError` where ``report.json`` is not what ``prism compile`` writes: then there is nothing to show.
     """
-    head = summary.view(contents)
+    dynamic = variants.is_dynamic(contents)
+    head = variants.summary(contents) if dynamic else summary.view(contents)
     script, style = asset("report.js"), asset("report.css")
     return (
         _environment()
         .get_template("page.html")
         .render(
             head=head,
-            groups=list(_groups(contents)),
+            groups=list(_dynamic_groups(contents) if dynamic else _groups(contents)),
             style=Markup(style),
             script=Markup(script),
             policy=f"default-src 'none'; style-src '{_hash(style)}'; script-src '{_hash(script)}'; img-src data:",
@@ -89,6 +91,17 @@ def _groups(contents: Contents) -> Iterator[Group]:
         _section("files", "Files and versions", partial(files.view, contents)),
     )
     yield Group("whole" if count > 1 else "", "All parts together" if count > 1 else "", whole)
+
+
+def _dynamic_groups(contents: Contents) -> Iterator[Group]:
+    """Variants instead of parts; what is about one size of a program has no place."""
+    yield Group("", "", (_section("variants", "Variants", partial(variants.view, contents)),))
+    names = list(contents.ptx)
+    listings = (_section("ptx", name, partial(ptx.view, contents, k), f"code-{k + 1}-") for k, name in enumerate(names))
+    if names:
+        yield Group("code", "PTX with counters", tuple(listings))
+    files_ = _section("files", "Files and versions", partial(files.view, contents))
+    yield Group("rest" if names else "", "Files" if names else "", (files_,))
 
 
 def _of_part(contents: Contents, k: int, count: int) -> Iterator[Section]:

@@ -22,19 +22,21 @@ def count_lines(launch: Any, ptx: Mapping[str, str]) -> dict[str, Counted]:
 
     launch: the content of ``launch.json``
     """
-    from prism_mlir.graph.dispatch import is_dispatch
+    try:
+        kernels = _kernels(launch)
+    except PrismError as error:
+        return {name: Counted({}, f"Not counted: {error.message}") for name in ptx}
+    return {name: _file(text, [k for k in kernels if k.ptx == name]) for name, text in ptx.items()}
+
+
+def _kernels(launch: Any) -> list[KernelLaunch]:
+    """Every kernel; code for a range of dynamic sizes as it is launched for the largest. Raises :class:`InputError`."""
+    from prism_mlir.graph.dispatch import Dispatch, is_dispatch
     from prism_mlir.graph.launch_info import LaunchInfo
 
-    if is_dispatch(launch):
-        return {
-            name: Counted({}, "code for dynamic sizes is not counted: prism ptx stats does, with --size")
-            for name in ptx
-        }
-    try:
-        kernels = LaunchInfo.from_dict(launch).kernels
-    except PrismError as error:
-        return {name: Counted({}, f"not counted: {error.message}") for name in ptx}
-    return {name: _file(text, [k for k in kernels if k.ptx == name]) for name, text in ptx.items()}
+    if not is_dispatch(launch):
+        return list(LaunchInfo.from_dict(launch).kernels)
+    return [k for v in Dispatch.from_dict(launch).variants for k in v.launch.at(v.high).kernels]
 
 
 def _file(text: str, kernels: list[KernelLaunch]) -> Counted:
@@ -76,7 +78,10 @@ def _block(text: str, kernel: KernelLaunch, at: Triple) -> Mapping[int, Counters
     result = handle.run(
         grid=(1, 1, 1),
         block=kernel.block,
-        args=[zeros((a.bytes // a.dtype.bytes,), a.dtype.storage) for a in kernel.arguments],
+        args=[
+            *(zeros((a.bytes // a.dtype.bytes,), a.dtype.storage) for a in kernel.arguments),
+            *(s.value for s in kernel.sizes),
+        ],
         shared_bytes=kernel.shared_bytes,
         checks=Checks.none(),
         max_steps=MAX_STEPS,

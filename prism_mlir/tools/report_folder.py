@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from prism_mlir.graph.errors import InputError, Location
-from prism_mlir.report.contents import Contents
+from prism_mlir.report.contents import Contents, launch_kernels
 from prism_mlir.report.data import Data
 from prism_mlir.tools.files import read_json
 from prism_mlir.tools.report_counts import count_lines
@@ -34,7 +34,8 @@ def read_folder(
     _check_folder(folder)
     absent: dict[str, str] = {}
     report = _report(folder)
-    details = _optional(folder / "details.json", DETAILS, absent)
+    dynamic = report.get("variants") is not None  # compilations for dynamic sizes have no details
+    details = None if dynamic else _optional(folder / "details.json", DETAILS, absent)
     launch = _optional(folder / "launch.json", None, absent)
     proof: Data | None = None
     if certificate is not None:
@@ -108,7 +109,7 @@ def _ptx(folder: Path, launch: Data | None, absent: dict[str, str]) -> dict[str,
     """The PTX files that the launch description names, by name. A name that leads elsewhere is none."""
     found: dict[str, str] = {}
     try:
-        names = [] if launch is None else [k["ptx"].text() for k in launch["kernels"].list()]
+        names = [] if launch is None else [k["ptx"].text() for k in launch_kernels(launch)]
     except InputError as error:
         absent["launch.json"] = error.message
         return found

@@ -10,12 +10,12 @@ from typing import NamedTuple
 from markupsafe import Markup
 
 from prism_mlir.graph.errors import InputError
-from prism_mlir.report.contents import Contents, Counted, LineCounts
+from prism_mlir.report.contents import Contents, Counted, LineCounts, launch_kernels
 from prism_mlir.report.data import Data
 from prism_mlir.report.highlight import ptx_lines
 from prism_mlir.report.words import number, percent, size
 
-MOST_LINES = 4000  # of one file
+MOST_LINES = 4000  # of one file, and twice that of a page
 MOST_OPEN = 0.10  # share of the issued instructions from which on a block of lines is open
 HOTTEST = 8
 _LABEL = re.compile(r"^(\$?[\w$]+):")
@@ -73,7 +73,7 @@ def view(contents: Contents, k: int) -> Listing:
     """The PTX of part ``k``."""
     if contents.launch is None:
         raise InputError(contents.absent.get("launch.json", "the folder has no launch.json"))
-    kernels = contents.launch["kernels"].list()
+    kernels = launch_kernels(contents.launch)
     names = list(dict.fromkeys(row["ptx"].text() for row in kernels))
     if k >= len(names):
         raise InputError(f"launch.json names {len(names)} PTX files, and this is part {k + 1}")
@@ -82,13 +82,15 @@ def view(contents: Contents, k: int) -> Listing:
         raise InputError(contents.absent.get(name, f"the folder has no {name}"))
     launches = tuple(_launch(row) for row in kernels if row["ptx"].text() == name)
     counted = contents.counted.get(name, Counted({}, "Not counted"))
-    return listing(name, contents.ptx[name], counted, launches)
+    return listing(name, contents.ptx[name], counted, launches, min(MOST_LINES, 2 * MOST_LINES // len(names)))
 
 
-def listing(name: str, text: str, counted: Counted, launches: Sequence[str] = ()) -> Listing:
+def listing(
+    name: str, text: str, counted: Counted, launches: Sequence[str] = (), most_lines: int = MOST_LINES
+) -> Listing:
     """A file, with its counts where there are any."""
     whole = text.splitlines()
-    shown = whole[:MOST_LINES]
+    shown = whole[:most_lines]
     code = ptx_lines("\n".join(shown) + "\n")
     issued = sum(c.warps for c in counted.lines.values())
     most = max((c.warps for c in counted.lines.values()), default=0.0)
