@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,6 +14,7 @@ from prism_mlir.compiler.executors import on_cluster
 from prism_mlir.compiler.options import CompileOptions, HostSignature, WorkspacePlace
 from prism_mlir.graph.errors import UnsupportedError
 from prism_mlir.tools import options as opt
+from prism_mlir.tools.files import check_folder
 from prism_mlir.tools.option_groups import flat
 from prism_mlir.tools.terminal import Terminal
 from prism_mlir.tools.usage import Interrupted
@@ -30,10 +32,54 @@ def register(app: typer.Typer) -> None:
     )
 
 
+@dataclass(frozen=True, slots=True)
+class Code:
+    """What the emitted code is."""
+
+    host: Annotated[
+        HostSignature,
+        typer.Option("--host", help="Host function: on tensors, copied; or memrefs on the device, results last."),
+    ] = HostSignature.TENSOR
+    workspace: Annotated[
+        WorkspacePlace,
+        typer.Option("--workspace", help="Buffers between kernels: the host function allocates them, or takes them."),
+    ] = WorkspacePlace.ALLOC
+    allow_tf32: Annotated[
+        bool, typer.Option("--allow-tf32", help="Products of f32 tensors may round to tf32, for tensor cores.")
+    ] = False
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """For functions with ``?``. max_size: the largest size, if it is given; sizes: those that get static code."""
+
+    sizes: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--sizes",
+            metavar="SIZES",
+            help="Sizes of a `?` that get static code: 1,8,100, or x[0]=1,8 for one of several.",
+        ),
+    ] = None
+    max_size: Annotated[
+        int | None,
+        typer.Option(
+            "--max-size",
+            min=1,
+            max=2**24,
+            metavar="N",
+            help="The largest size of a `?` that code serves.",
+            show_default="8192",
+        ),
+    ] = None
+
+
 def compile_command(
     source: opt.Source,
     output: Annotated[Path, opt.output("Folder for PTX, launch.json, .mlir, report.json.", "DIR")],
     *,
+    code: Code,
+    dynamic: Sizes,
     search: opt.Search,
     workers: opt.Workers,
     terminal: Terminal,
@@ -46,15 +92,6 @@ def compile_command(
     samples: opt.Samples = opt.SAMPLES,
     seed: opt.Seed = 0,
     check: opt.Check = True,
-    host: Annotated[
-        HostSignature, typer.Option(help="Host function: on tensors, copied; or memrefs on the device, results last.")
-    ] = HostSignature.TENSOR,
-    workspace: Annotated[
-        WorkspacePlace, typer.Option(help="Buffers between kernels: the host function allocates them, or takes them.")
-    ] = WorkspacePlace.ALLOC,
-    allow_tf32: Annotated[
-        bool, typer.Option("--allow-tf32", help="Products of f32 tensors may round to tf32, for tensor cores.")
-    ] = False,
     islands: Annotated[
         bool,
         typer.Option(
@@ -62,18 +99,6 @@ def compile_command(
         ),
     ] = False,
     profile: Annotated[bool, typer.Option("--profile", help="Let a GPU time the best few schedules.")] = False,
-    sizes: Annotated[
-        list[str] | None,
-        typer.Option(
-            metavar="SIZES", help="Sizes of a `?` that get static code: 1,8,100, or x[0]=1,8 for one of several."
-        ),
-    ] = None,
-    max_size: Annotated[
-        int | None,
-        typer.Option(
-            min=1, max=2**24, metavar="N", help="The largest size of a `?` that code serves.", show_default="8192"
-        ),
-    ] = None,
     cache: opt.Cache = None,
 ) -> None:
     """Compile a function to checked GPU code.
@@ -82,14 +107,13 @@ def compile_command(
     """
     opt.check_source(source)
     with terminal.working("loading"):
-        from prism_mlir.tools.files import check_folder
         from prism_mlir.tune.records.store import Records
 
-    limits = search.limits()
     check_folder(output)
+    own = {f.name: getattr(code, f.name) for f in fields(code)}
     options = CompileOptions(
         target=target,
-        limits=limits,
+        limits=search.limits(),
         function=function,
         samples=samples,
         seed=seed,
@@ -99,28 +123,25 @@ def compile_command(
         executor=workers.executor,
         keep_partial=keep_partial,
         time_limit=time_limit,
-        allow_tf32=allow_tf32,
-        host=host,
-        workspace=workspace,
+        **own,
     )
     timer = gpu_timer(check) if profile and not on_cluster(workers.executor) else nullcontext()
     with timer as prepare, Records.open(cache) as records, said_if_interrupted(records):
-        given = source, output, options, (max_size, tuple(sizes or ())), terminal, prepare, records
-        compile_and_write(*given, islands=islands)
+        compile_and_write(source, output, options, dynamic, terminal, prepare, records, islands=islands)
 
 
 def compile_and_write(
     source: Path,
     output: Path,
     options: CompileOptions,
-    sizes: tuple[int | None, tuple[str, ...]],
+    dynamic: Sizes,
     terminal: Terminal,
     prepare: Prepare | None,
     records: Records,
     *,
     islands: bool = False,
 ) -> None:
-    """Compile, write the files, and say what was done. sizes: the largest size, and those that get static code."""
+    """Compile, write the files, and say what was done."""
     from prism_mlir.compiler.islands import compile_islands
     from prism_mlir.compiler.pipeline import compile_file
     from prism_mlir.compiler.progress import Progress
@@ -131,7 +152,7 @@ def compile_and_write(
     from prism_mlir.tools.summary import print_summary
 
     with terminal.working(f"reading {source.name}") as show:
-        sized = compile_sizes(source, options, sizes, show, records)
+        sized = compile_sizes(source, options, (dynamic.max_size, tuple(dynamic.sizes or ())), show, records)
         parts = None
         if sized is None:
             progress = Progress(show, options.time_limit)
