@@ -86,13 +86,21 @@ class Distributor:
         if node.kind in (Kind.UNARY, Kind.BINARY):
             return self._elementwise(index, [self._seen(view, box) for view in node.operands])
         total: View | None = None
-        for reduced in product(*(list(pairwise(c)) for c in cuts[node.rank :])):
-            whole = box | {node.rank + k: span for k, span in enumerate(reduced)}
+        ranges = product(*(list(pairwise(c)) for c in cuts[node.rank :]))
+        boxes = [box | {node.rank + k: span for k, span in enumerate(reduced)} for reduced in ranges]
+        for whole in [b for b in boxes if not self._adds_nothing(node, b)] or boxes[:1]:
             term = self._contracted(index, whole)
             name = MONOIDS[node.name] if node.kind is Kind.REDUCE else "add"
             total = term if total is None else self.new.binary(name, total, term, dtype, location)
         assert total is not None
         return total
+
+    def _adds_nothing(self, node: TensorNode, box: Box) -> bool:
+        """Whether a sum over this part of what the node reduces is one of zeros, as of a tensor that was padded."""
+        if node.kind is not Kind.CONTRACT and node.name != "sum":
+            return False
+        seen = (self.new.nodes[self._seen(view, box).node].source for view in node.operands)
+        return any(s is not None and s.data is not None and not any(s.data) for s in seen)
 
     def _part(self, node: TensorNode, box: Box) -> View:
         assert node.axis is not None

@@ -182,6 +182,17 @@ class _Emitter:
         )
         return Placed(self._input_ref(made), slots)
 
+    def _repeated_input(self, view: View, sizes: Sequence[int]) -> tuple[View, Placed]:
+        """An argument or constant that a result repeats along axes which it does not have: seen with a stride of 0 there."""
+        source, own = self._source(view.node), dict(zip(view.axes, self._strides(view.node), strict=True))
+        steps = tuple(own.get(axis, 0) for axis in range(len(sizes)))
+        dtype = self.graph.dtypes[view.node]
+        made = ProgramInput(
+            source.name, tuple(sizes), dtype, source.arg, source.shape, steps, source.offset, source.data
+        )
+        slots: Slots = tuple((axis,) for axis in range(len(sizes)))
+        return View(view.node, tuple(range(len(sizes))), view.dtype), Placed(self._input_ref(made), slots)
+
     def _input_ref(self, made: ProgramInput) -> Ref:
         if made not in self.inputs:
             self.inputs.append(made)
@@ -192,7 +203,9 @@ class _Emitter:
         sizes = [high - low for low, high in result.spans]
         offset = sum(low * stride for (low, _), stride in zip(result.spans, strides, strict=True))
         view = result.view
-        if self.graph.nodes[view.node].kind is Kind.INPUT:
+        if self.graph.nodes[view.node].kind is Kind.INPUT and len(view.axes) < len(sizes):
+            view, placed = self._repeated_input(view, sizes)
+        elif self.graph.nodes[view.node].kind is Kind.INPUT:
             placed = self._input(view.node, tuple((axis,) for axis in range(len(view.axes))))
         else:
             placed = self.placed[view.node]

@@ -8,7 +8,7 @@ from typing import Any
 
 from prism_mlir.frontend.factor import Factors
 
-RESHAPES = frozenset({"tensor.expand_shape", "tensor.collapse_shape"})
+RESHAPES = frozenset({"tensor.expand_shape", "tensor.collapse_shape", "tensor.reshape"})
 
 
 class FunctionDims:
@@ -35,6 +35,8 @@ class FunctionDims:
                 self._concat(op)
             elif op.name in ("tensor.extract_slice", "tensor.insert_slice"):
                 self._slice(op)
+            elif op.name == "tensor.pad":
+                self._pad(op)
         self._align_slices()
 
     def dims(self, value: Any) -> list[int]:
@@ -73,6 +75,9 @@ class FunctionDims:
             self._dims[result] = self.dims(operand)
 
     def _reshape(self, op: Any) -> None:
+        if op.name == "tensor.reshape":  # the same elements in the same order
+            self._join(op, self.dims(op.operands[0]), self.dims(op.results[0]))
+            return
         groups = [[k.value for k in group] for group in op.attributes["reassociation"]]
         many, few = op.results[0], op.operands[0]
         if op.name == "tensor.collapse_shape":
@@ -91,6 +96,11 @@ class FunctionDims:
             for d, (a, b) in enumerate(zip(self.dims(operand), self.dims(op.results[0]), strict=True)):
                 if d != joined:
                     self._join(op, [a], [b])
+
+    def _pad(self, op: Any) -> None:
+        for a, b in zip(self.dims(op.operands[0]), self.dims(op.results[0]), strict=True):
+            if self.factors.size(a) == self.factors.size(b):
+                self._join(op, [a], [b])
 
     def _slice(self, op: Any) -> None:
         """Dims that a slice has whole are the same on both sides; those it cuts are looked at when all others are known."""

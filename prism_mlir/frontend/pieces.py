@@ -12,11 +12,13 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from prism_mlir.frontend.constants import constant_value
 from prism_mlir.frontend.function_dims import FunctionDims, SliceShape, slice_shape, static_shape
 from prism_mlir.frontend.restrict import Range, Restrictor
-from prism_mlir.frontend.scalar_body import BodyEvaluator, Comparison, Const, Unknown, Value, dtype_of
+from prism_mlir.frontend.scalar_body import BodyEvaluator, Comparison, Const, Unknown, Value, dtype_of, unsupported
 from prism_mlir.frontend.tables import Table
 from prism_mlir.frontend.tensor_graph import Kind, TensorGraph, TensorNode, View
+from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import Location, UnsupportedError
 
 
@@ -37,7 +39,9 @@ class _Part:
 class Pieces:
     """Values of the operations that cut tensors apart and put them together."""
 
-    OPERATIONS: ClassVar[frozenset[str]] = frozenset({"tensor.extract_slice", "tensor.insert_slice", "tensor.concat"})
+    OPERATIONS: ClassVar[frozenset[str]] = frozenset(
+        {"tensor.extract", "tensor.extract_slice", "tensor.insert_slice", "tensor.concat", "tensor.pad"}
+    )
 
     def __init__(self, graph: TensorGraph, dims: FunctionDims, body: BodyEvaluator, values: dict[Any, Value]) -> None:
         self.graph, self.dims, self.body, self.values = graph, dims, body, values
@@ -49,6 +53,10 @@ class Pieces:
         try:
             if op.name == "tensor.concat":
                 return self._concat(op, location)
+            if op.name == "tensor.extract":
+                return self._element(op, location)
+            if op.name == "tensor.pad":
+                return self._padded(op, location)
             shape = slice_shape(op)
             if shape is None:
                 return Unknown(
@@ -114,6 +122,26 @@ class Pieces:
             return replace(value, left=left, right=right)
         return value
 
+    def _element(self, op: Any, location: Location) -> Value:
+        """One element, at a place that is known."""
+        value = self.values[op.operands[0]]
+        if isinstance(value, Const | Unknown):
+            return value
+        place = [self.values[v] for v in list(op.operands)[1:]]
+        numbers = [int(p.value) for p in place if isinstance(p, Const)]
+        shape = static_shape(op.operands[0].type)
+        if shape is None or len(numbers) != len(place):
+            return unsupported(op, location)
+        if any(not 0 <= n < size for n, size in zip(numbers, shape, strict=True)):
+            return Unknown("an element outside of its tensor", location, "correct its position")
+        dims = self.dims.dims(op.operands[0])
+        ranges: dict[int, Range] = {}
+        for axes, dim, number in zip(self.dims.axes(dims), dims, numbers, strict=True):
+            inner = np.unravel_index(number, self.dims.factors.sizes([dim]))
+            ranges |= {axis: Range(int(n), 1, ()) for axis, n in zip(axes, inner, strict=True)}
+        found = self._sliced(value, ranges, dict.fromkeys(ranges, ()))
+        return Const(float(found.array)) if isinstance(found, Table) else found
+
     # -- joining
 
     def _concat(self, op: Any, location: Location) -> Value:
@@ -149,6 +177,57 @@ class Pieces:
         parts += [p for part in old for p in part.clipped(high, whole[dim])]
         self._written[op.results[0]] = (dim, tuple(parts))
         return self._joined(op, dim, parts, location)
+
+    def _padded(self, op: Any, location: Location) -> Value:
+        """A tensor with a number around it: joined with it along one dim after the other."""
+        low, high = (_numbers(op, name) for name in ("static_low", "static_high"))
+        whole, source = static_shape(op.results[0].type), static_shape(op.operands[0].type)
+        fill = self._yielded(op)
+        value = self.values[op.operands[0]]
+        if isinstance(value, Unknown):
+            return value
+        if len(op.operands) > 1 or whole is None or source is None or not isinstance(fill, Const):
+            return Unknown("tensor.pad by a width or a value that is not constant", location, "pad by constants")
+        dtype = dtype_of(op.results[0].type.element_type)
+        if dtype is None or not dtype.is_float or min((*low, *high), default=0) < 0:
+            return Unknown(f"tensor.pad to {op.results[0].type}", location, "pad floats by positive widths")
+        place = self._place(op.operands[0], op.results[0], list(range(len(whole))))
+        axes = self.dims.axes(self.dims.dims(op.results[0]))
+        seen = _seen(value, place)
+        view = self.body.view(Table(np.asarray(seen.value), ()) if isinstance(seen, Const) else seen, dtype, location)
+        around = self.body.view(Table(np.asarray(fill.value), ()), dtype, location)
+        for d, n in enumerate(source):
+            if n != whole[d]:
+                if len(axes[d]) != 1:
+                    return Unknown("tensor.pad of a dim that a reshape splits", location, "pad after it")
+                view = self._around(view, around, axes[d][0], (low[d], n, high[d]), dtype, location)
+        return view  # type: ignore[no-any-return]
+
+    def _around(
+        self, view: View, fill: View, axis: int, extents: tuple[int, int, int], dtype: DType, location: Location
+    ) -> View:
+        """``fill``, ``view`` and ``fill`` joined along an axis of the viewer, of these extents."""
+        size = dict(zip(view.axes, self.graph.nodes[view.node].sizes, strict=True)) | {axis: sum(extents)}
+        place = {a: k for k, a in enumerate(sorted(size))}
+        parts = [(v.through(place), n) for v, n in zip((fill, view, fill), extents, strict=True) if n]
+        node = TensorNode(
+            Kind.CONCAT,
+            tuple(v for v, _ in parts),
+            tuple(size[a] for a in sorted(size)),
+            axis=place[axis],
+            extents=tuple(n for _, n in parts),
+        )
+        return View(self.graph.add(node, dtype, location), tuple(sorted(size)), dtype)
+
+    def _yielded(self, op: Any) -> Value | None:
+        """What the region of a ``tensor.pad`` returns, if it is a number."""
+        (*_, last) = op.regions[0].blocks[0]
+        (value,) = last.operation.operands
+        owner = getattr(value.owner, "operation", value.owner)
+        if value not in self.values and getattr(owner, "name", "") == "arith.constant":
+            found = constant_value(owner, {}, self.body.locate(owner))
+            return None if isinstance(found, bytes) else found
+        return self.values.get(value)
 
     def _place(self, part: Any, whole: Any, dims: list[int]) -> list[int]:
         """For each axis of ``part``, the axis of ``whole``, whose dims ``dims`` the part's are. A cut dim counts as one axis."""
@@ -192,6 +271,12 @@ class Pieces:
             place = {a: (a,) if a != axis or extent > 1 else () for a in view.axes}
             return self._restrict.view(view, {axis: cut}, place)
         return view
+
+
+def _numbers(op: Any, name: str) -> list[int]:
+    from mlir import ir
+
+    return [int(n) for n in ir.DenseI64ArrayAttr(op.attributes[name])]
 
 
 def _seen(value: Value, place: list[int]) -> Value:

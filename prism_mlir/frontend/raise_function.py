@@ -19,7 +19,17 @@ from prism_mlir.frontend.constants import constant_value, read_resources
 from prism_mlir.frontend.contraction import contract, reduce
 from prism_mlir.frontend.function_dims import RESHAPES, FunctionDims, indexing_maps, projected, static_shape
 from prism_mlir.frontend.pieces import Pieces
-from prism_mlir.frontend.scalar_body import CASTS, BodyEvaluator, Comparison, Const, Unknown, Value, dtype_of
+from prism_mlir.frontend.scalar_body import (
+    CASTS,
+    NO_OPERATOR,
+    BodyEvaluator,
+    Comparison,
+    Const,
+    Unknown,
+    Value,
+    dtype_of,
+    unsupported,
+)
 from prism_mlir.frontend.tables import Table
 from prism_mlir.frontend.tensor_graph import Kind, SourceTensor, TensorGraph, TensorNode, View
 from prism_mlir.frontend.upstream import UpstreamModule
@@ -36,21 +46,6 @@ _REDUCTIONS = {
     "arith.minimumf": "min",
     "arith.minnumf": "min",
 }
-
-
-_NO_OPERATOR = {
-    "tensor.extract": "elements at positions that are computed (a gather)",
-    "tensor.insert": "elements written to positions that are computed (a scatter)",
-    "scf.for": "a loop that carries values",
-    "scf.while": "a loop whose end is computed",
-    "scf.if": "a branch taken at run time",
-}
-"""What operations are that a tensor program has no operator for; others are named as they are."""
-
-
-def unsupported(op: Any, location: Location) -> Unknown:
-    """The value of an operation that cannot be raised."""
-    return Unknown(_NO_OPERATOR.get(op.name, f"operation {op.name}"), location)
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,12 +167,16 @@ class _Raiser:
         shape = static_shape(value.type)
         if isinstance(found, Unknown):
             raise found.error()
-        if not isinstance(found, View) or shape is None:
-            raise UnsupportedError("a result that no argument decides", location, "return a computed tensor")
-        dtype = dtype_of(value.type.element_type)
+        dtype = None if shape is None else dtype_of(value.type.element_type)
         if dtype is None or not dtype.is_float:
-            what = f"a result of element type {value.type.element_type}"
+            what = f"a result of type {value.type}"
             raise UnsupportedError(what, location, "convert it to a floating-point type")
+        assert shape is not None
+        found = self.body.view(
+            Table(np.asarray(found.value), ()) if isinstance(found, Const) else found, dtype, location
+        )
+        if isinstance(found, Unknown):
+            raise found.error()
         factors = self._factor_sizes(value)
         spans = tuple((0, size) for dim in factors for size in dim)
         return Result(found, shape, factors, dtype, location, position, spans)
@@ -194,6 +193,10 @@ class _Raiser:
             results = [self.values[op.operands[0]]]
         elif op.name in self.pieces.OPERATIONS:
             results = [self.pieces.value(op, location)]
+        elif op.name == "tensor.splat" and len(op.operands) == 1:
+            results = [self.values[op.operands[0]]]
+        elif op.name == "tensor.generate":
+            results = [_Generated(self, op, location).value()]
         elif op.name == "linalg.generic":
             results = _Generic(self, op, location).results()
         elif len(op.regions) == 0 and len(op.results) == 1 and op.name.split(".")[0] in ("arith", "math"):
@@ -220,20 +223,86 @@ class _Raiser:
         return self.body.constant(array, tuple(range(len(sizes))), dtype, location, axis_groups(factors))
 
 
-class _Generic:
-    """One ``linalg.generic``: its operands seen from the iteration space, its body, its results."""
+class _Body:
+    """A region on scalars, once for each iteration: its values as tensors over all iterations.
 
-    def __init__(self, raiser: _Raiser, op: Any, location: Location) -> None:
+    ``loop_axes`` holds the axes of each loop, ``loop_sizes`` the sizes of those.
+    """
+
+    def __init__(self, raiser: _Raiser, op: Any, location: Location, loops: Sequence[int]) -> None:
         self.raiser = raiser
         self.op = op
         self.location = location
         self.block = op.regions[0].blocks[0]
-        self.maps = [projected(index_map) for index_map in indexing_maps(op)]
-        self.kinds = [str(kind) for kind in op.attributes["iterator_types"]]
-        self.loop_axes = raiser.dims.axes(raiser.dims.loops(op))
-        self.inputs = len(op.operands) - len(op.results)
+        self.loop_axes = raiser.dims.axes(list(loops))
+        self.loop_sizes = [raiser.dims.factors.sizes([loop]) for loop in loops]
         self.memo: dict[Any, Value] = {}
         self.ops = [view.operation for view in self.block]
+
+    def _value(self, wanted: Any) -> Value:
+        """The value of something in (or above) the body, evaluated when it is asked for."""
+        if wanted in self.memo:
+            return self.memo[wanted]
+        if wanted in self.raiser.values:
+            outside = self.raiser.values[wanted]
+            same = isinstance(outside, View | Table | Comparison) and not outside.axes  # for all iterations
+            return outside if same or isinstance(outside, Const | Unknown) else self._captured()
+        for op in self.ops:
+            for result in op.results:
+                if result not in self.memo:
+                    self.memo[result] = self._evaluated(op)
+            if wanted in self.memo:
+                break
+        return self.memo[wanted]
+
+    def _captured(self) -> Unknown:
+        return Unknown("a tensor captured by a linalg.generic body", self.location, "make it an operand")
+
+    def _evaluated(self, op: Any) -> Value:
+        where = self.raiser.upstream.locate(op)
+        if op.name == "arith.constant":
+            found = constant_value(op, {}, where)
+            return Unknown("this arith.constant", where) if isinstance(found, bytes) else found
+        if op.name == "linalg.index":
+            return self._index(op)
+        if len(op.regions) or len(op.results) != 1 or op.name in NO_OPERATOR:
+            return unsupported(op, where)
+        operands = [self.memo.get(v) or self._value(v) for v in op.operands]
+        return self.raiser.body.evaluate(op, operands)
+
+    def _index(self, op: Any) -> Table:
+        from mlir import ir
+
+        return self._number_of(ir.IntegerAttr(op.attributes["dim"]).value)
+
+    def _number_of(self, loop: int) -> Table:
+        """The number of an iteration along one loop, over the axes that the loop is made of."""
+        sizes = self.loop_sizes[loop]
+        return Table(np.arange(prod(sizes), dtype=np.int64).reshape(sizes), tuple(self.loop_axes[loop]))
+
+
+class _Generated(_Body):
+    """One ``tensor.generate``: its arguments are the indices of the element."""
+
+    def __init__(self, raiser: _Raiser, op: Any, location: Location) -> None:
+        super().__init__(raiser, op, location, raiser.dims.dims(op.results[0]))
+
+    def value(self) -> Value:
+        if static_shape(self.op.results[0].type) is None:
+            return unsupported(self.op, self.location)
+        for k, argument in enumerate(self.block.arguments):
+            self.memo[argument] = self._number_of(k)
+        return self._value(self.ops[-1].operands[0])
+
+
+class _Generic(_Body):
+    """One ``linalg.generic``: its operands seen from the iteration space, its body, its results."""
+
+    def __init__(self, raiser: _Raiser, op: Any, location: Location) -> None:
+        super().__init__(raiser, op, location, raiser.dims.loops(op))
+        self.maps = [projected(index_map) for index_map in indexing_maps(op)]
+        self.kinds = [str(kind) for kind in op.attributes["iterator_types"]]
+        self.inputs = len(op.operands) - len(op.results)
         self.defining = {result: op for op in self.ops for result in op.results}
 
     def results(self) -> list[Value]:
@@ -276,45 +345,6 @@ class _Generic:
         if not set(value.axes) <= set(order):
             return Unknown("linalg.generic whose result lacks a loop that its value needs", self.location)
         return value.through({axis: k for k, axis in enumerate(order)})
-
-    def _value(self, wanted: Any) -> Value:
-        """The value of something in (or above) the body, evaluated when it is asked for."""
-        if wanted in self.memo:
-            return self.memo[wanted]
-        if wanted in self.raiser.values:
-            outside = self.raiser.values[wanted]
-            return outside if isinstance(outside, Const | Unknown) else self._captured()
-        for op in self.ops:
-            for result in op.results:
-                if result not in self.memo:
-                    self.memo[result] = self._evaluated(op)
-            if wanted in self.memo:
-                break
-        return self.memo[wanted]
-
-    def _captured(self) -> Unknown:
-        return Unknown("a tensor captured by a linalg.generic body", self.location, "make it an operand")
-
-    def _evaluated(self, op: Any) -> Value:
-        where = self.raiser.upstream.locate(op)
-        if op.name == "arith.constant":
-            found = constant_value(op, {}, where)
-            return Unknown("this arith.constant", where) if isinstance(found, bytes) else found
-        if op.name == "linalg.index":
-            return self._index(op)
-        if len(op.regions) or len(op.results) != 1 or op.name in _NO_OPERATOR:
-            return unsupported(op, where)
-        operands = [self.memo.get(v) or self._value(v) for v in op.operands]
-        return self.raiser.body.evaluate(op, operands)
-
-    def _index(self, op: Any) -> Table:
-        """The number of an iteration along one loop, over the axes that the loop is made of."""
-        from mlir import ir
-
-        loop = ir.IntegerAttr(op.attributes["dim"]).value
-        dims = self.raiser.dims
-        axes, sizes = self.loop_axes[loop], dims.factors.sizes([dims.loops(self.op)[loop]])
-        return Table(np.arange(prod(sizes), dtype=np.int64).reshape(sizes), tuple(axes))
 
     def _reduced(self, k: int, yielded: Any) -> Value:
         """A result that accumulates: ``out + term`` or ``max(out, term)``, reduced over the loops it is missing."""

@@ -78,6 +78,8 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "math.log": sympy.log,
     "math.log1p": lambda v: sympy.log(1 + v),
     "math.log2": lambda v: sympy.log(v) / sympy.log(2),
+    "math.log10": lambda v: sympy.log(v) / sympy.log(10),
+    "math.cosh": lambda v: (sympy.exp(v) + sympy.exp(-v)) / 2,
     "math.sqrt": sympy.sqrt,
     "math.rsqrt": lambda v: 1 / sympy.sqrt(v),
     "math.tanh": sympy.tanh,
@@ -120,6 +122,7 @@ CASTS = frozenset({"arith.extf", "arith.truncf"})
 
 # predicate numbers of arith.cmpf, ordered and unordered forms alike
 _CMPF = {1: "eq", 2: "gt", 3: "ge", 4: "lt", 5: "le", 6: "ne", 8: "eq", 9: "gt", 10: "ge", 11: "lt", 12: "le", 13: "ne"}
+_ORDERED, _UNORDERED = 7, 14  # whether one side is NaN
 _OPPOSITE = {"eq": "ne", "ne": "eq", "gt": "le", "le": "gt", "ge": "lt", "lt": "ge"}
 _MIRRORED = {"eq": "eq", "ne": "ne", "gt": "lt", "lt": "gt", "ge": "le", "le": "ge"}
 _AT_INFINITY = {"eq": "gt", "ge": "gt", "ne": "le", "lt": "lt"}
@@ -144,6 +147,21 @@ def dtype_of(kind: Any) -> DType | None:
     return DType(name) if name in set(DType) else None
 
 
+NO_OPERATOR = {
+    "tensor.extract": "elements at positions that are computed (a gather)",
+    "tensor.insert": "elements written to positions that are computed (a scatter)",
+    "scf.for": "a loop that carries values",
+    "scf.while": "a loop whose end is computed",
+    "scf.if": "a branch taken at run time",
+}
+"""What operations are that a tensor program has no operator for; others are named as they are."""
+
+
+def unsupported(op: Any, location: Location) -> Unknown:
+    """The value of an operation that cannot be raised."""
+    return Unknown(NO_OPERATOR.get(op.name, f"operation {op.name}"), location)
+
+
 class BodyEvaluator:
     """Evaluates scalar operations on views into a :class:`TensorGraph`."""
 
@@ -164,8 +182,9 @@ class BodyEvaluator:
         dtype = dtype_of(op.results[0].type)
         if op.name == "arith.cmpf":
             return self._comparison(op, operands, location)
-        if op.name == "math.isfinite" and isinstance(operands[0], View):
-            return self._finite(operands[0], location)
+        if op.name in ("math.isfinite", "math.isnan") and isinstance(operands[0], View):
+            value = operands[0]
+            return self._finite(value, location) if op.name == "math.isfinite" else self._is_nan(value, value, location)
         if str(op.results[0].type) in _SCALARS or op.name in TO_FLOAT:
             return self._integer(op, operands, location)
         if dtype is None or not dtype.is_float:
@@ -236,6 +255,14 @@ class BodyEvaluator:
         half = self.graph.unary(sympy.Abs(X) / 2, value, DType.F32, location)
         return Comparison("lt", half, Const(HALF_INFINITY), DType.F32)
 
+    def _is_nan(self, left: View, right: View, location: Location) -> Value:
+        """Where one of two values is NaN: nowhere else is ``1 + |a| + |b|`` not above 0."""
+        terms = [self.graph.unary(sympy.Abs(X), v, DType.F32, location) for v in dict.fromkeys((left, right))]
+        total = terms[0]
+        for term in terms[1:]:
+            total = self.graph.binary("add", total, term, DType.F32, location)
+        return Comparison("le", self.graph.unary(1 + X, total, DType.F32, location), Const(0.0), DType.F32)
+
     def _with_finite_sides(self, comparison: Comparison, location: Location) -> Comparison:
         """A comparison with infinity as one of halves with a finite number: what equals infinity is above all finite numbers."""
         left, right, predicate = comparison.left, comparison.right, comparison.predicate
@@ -299,6 +326,9 @@ class BodyEvaluator:
             if isinstance(product, Const | View):
                 return self.binary("add", product, values[2], dtype, location)
             return product
+        if op.name == "math.clampf":
+            low = self.binary("max", values[0], values[1], dtype, location)
+            return self.binary("min", low, values[2], dtype, location) if isinstance(low, Const | View) else low
         return Unknown(f"operation {op.name}", location)
 
     def _known(self, op: Any, operands: list[Any], dtype: DType, location: Location) -> Value:
@@ -326,9 +356,10 @@ class BodyEvaluator:
         kinds = [str(v.type) for v in op.operands]
         if any(isinstance(v, View | Comparison) for v in operands):
             return self._masks(op, operands, kinds, location)
-        tables = [_integers(v, kind) for v, kind in zip(operands, kinds, strict=True) if isinstance(v, Const | Table)]
         result = op.results[0].type
         try:
+            known = [(v, kind) for v, kind in zip(operands, kinds, strict=True) if isinstance(v, Const | Table)]
+            tables = [_integers(v, kind) for v, kind in known]
             made = integer(op.name, kinds, str(result), tables, _predicate(op))
         except NoTable as error:
             return Unknown(str(error), location)
@@ -374,6 +405,12 @@ class BodyEvaluator:
 
         number = ir.IntegerAttr(op.attributes["predicate"]).value
         predicate = _CMPF.get(number)
+        sides = [v for v in operands if isinstance(v, View)]
+        same = len(sides) == 2 and sides[0] == sides[1]
+        if sides and (number in (_ORDERED, _UNORDERED) or (same and predicate in ("eq", "ne"))):
+            nan = self._is_nan(sides[0], sides[-1], location)
+            assert isinstance(nan, Comparison)
+            return nan if number == _UNORDERED or predicate == "ne" else nan.negated
         if predicate is None:
             return Unknown(f"arith.cmpf with predicate {number}", location, "compare by order or equality")
         dtype = dtype_of(op.operands[0].type)
@@ -437,8 +474,13 @@ def _mask_type(value: Value) -> DType:
     return value.dtype if isinstance(value, View | Comparison) else DType.F32
 
 
+_EXACT = 2.0**53  # constants are held in f64
+
+
 def _integers(value: Const | Table, kind: str) -> Table:
-    """A known integer or boolean as a table of the type it has in the source."""
+    """A known integer or boolean as a table of the type it has in the source. Raises :class:`NoTable` where it was rounded."""
+    if isinstance(value, Const) and not abs(value.value) <= _EXACT:
+        raise NoTable("an integer of more than 53 bits")
     table = Table(np.asarray(int(value.value), dtype=np.int64), ()) if isinstance(value, Const) else value
     return Table(wrapped(table.array, kind) if kind in _SCALARS else table.array, table.axes)
 

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from prism_mlir.frontend.aggregates import write_out
 from prism_mlir.frontend.probe import check_survives
 from prism_mlir.frontend.stablehlo.text import generic_text, is_stablehlo, needs_jaxlib
 from prism_mlir.frontend.text_guard import check_text, decode
@@ -30,6 +31,9 @@ NORMALISE = (
     "builtin.module(inline{default-pipeline=},symbol-dce,"
     "func.func(convert-elementwise-to-linalg,linalg-generalize-named-ops))"
 )
+CARRY_SIZES = "builtin.module(func.func(canonicalize,cse,canonicalize))"
+"""Carries static sizes through casts from and to ``?``."""
+
 _ANONYMOUS = "-"  # what upstream calls a buffer without a name
 
 
@@ -279,18 +283,41 @@ def _normalise(result: UpstreamModule) -> None:
     from mlir import ir
     from mlir.passmanager import PassManager
 
-    functions = [op.operation for op in result.module.regions[0].blocks[0] if op.operation.name == "func.func"]
-    if not functions:
+    if not _functions(result):
         return
     # Upstream's pass moves constants to the nearest isolated region. Only its own functions have that contract: an
     # unregistered operation with a region inside a function would lose the constants of its body.
-    for function in functions:
+    for function in _functions(result):
         _reject_foreign_regions(function, result)
+    write_out(result)
     with _without_foreign_ops(result.module):
         try:
             PassManager.parse(NORMALISE, context=result.module.context).run(result.module)
+            if any(map(_hides_sizes, _functions(result))):
+                PassManager.parse(CARRY_SIZES, context=result.module.context).run(result.module)
         except ir.MLIRError as error:
             raise input_error(error, result.filename) from None
+
+
+def _functions(result: UpstreamModule) -> list[Any]:
+    return [op.operation for op in result.module.regions[0].blocks[0] if op.operation.name == "func.func"]
+
+
+def _hides_sizes(function: Any) -> bool:
+    """Whether a function of static types casts a size away, as code that was written for any size does once it has one."""
+    from mlir import ir
+
+    if "?" in str(function.attributes["function_type"]):
+        return False
+    found: list[Any] = []
+
+    def visit(op: Any) -> Any:
+        if op.name == "tensor.cast" and "?" in str(op.results[0].type):
+            found.append(op)
+        return ir.WalkResult.ADVANCE
+
+    function.walk(visit)
+    return bool(found)
 
 
 @contextmanager

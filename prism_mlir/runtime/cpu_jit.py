@@ -50,7 +50,7 @@ _LOOPS = "func.func(convert-linalg-to-affine-loops,llvm-request-c-wrappers)"
 # bf16 is computed in f32 and rounded after every operation, which is what LLVM does on a CPU without bf16 arithmetic,
 # but without the compiler-rt calls that it makes to get there ("extra-types" are those that math may keep as they are).
 _SCALARS = (
-    "convert-math-to-funcs,func.func(math-expand-ops{ops=rsqrt}),"
+    "convert-math-to-funcs,func.func(math-expand-ops{ops=rsqrt,clampf}),"
     "func.func(arith-emulate-unsupported-floats{source-types=bf16 target-type=f32},"
     "math-extend-to-supported-types{extra-types=f16 target-type=f32}),"
     "func.func(arith-expand{include-bf16=true},convert-math-to-llvm),convert-math-to-libm"

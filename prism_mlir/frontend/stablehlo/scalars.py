@@ -63,7 +63,6 @@ _UNARY: dict[str, Names] = {
 }
 _PREDICATES = ("EQ", "NE", "LT", "LE", "GT", "GE")
 _ORDERED = (1, 13, 4, 5, 2, 3)  # of arith.cmpf: oeq, une, olt, ole, ogt, oge
-_ORDERED_AND_DIFFERENT = 6
 _SIGNED = (0, 1, 2, 3, 4, 5)  # of arith.cmpi: eq, ne, slt, sle, sgt, sge
 _UNSIGNED = (0, 1, 6, 7, 8, 9)
 
@@ -218,7 +217,7 @@ def _logistic(_op: Any, operands: list[Value], element: Any) -> Value:
 
 def _sign(_op: Any, operands: list[Value], element: Any) -> Value:
     """-1, 0 or 1; zeros and NaN stay as they are."""
-    from mlir.dialects import arith, math
+    from mlir.dialects import arith
 
     (value,) = operands
     if is_truth(element):
@@ -226,8 +225,9 @@ def _sign(_op: Any, operands: list[Value], element: Any) -> Value:
     if not is_float(element):
         below, above = (number(n, element) for n in (-1, 1))
         return arith.MinSIOp(arith.MaxSIOp(value, below).result, above).result
-    other = arith.CmpFOp(_ORDERED_AND_DIFFERENT, value, number(0, element)).result
-    return arith.SelectOp(other, math.CopySignOp(number(1, element), value).result, value).result
+    zero, below, above = (number(n, element) for n in (0, -1, 1))
+    rest = arith.SelectOp(arith.CmpFOp(_ORDERED[2], value, zero).result, below, value).result
+    return arith.SelectOp(arith.CmpFOp(_ORDERED[4], value, zero).result, above, rest).result
 
 
 def _is_finite(_op: Any, operands: list[Value], _element: Any) -> Value:

@@ -311,8 +311,9 @@ def test_concat_is_read_as_the_insertions_it_stands_for() -> None:
     ("line", "message"),
     [
         ("%r = tensor.extract_slice %a[%i, 0] [2, 6] [1, 1] : tensor<4x6xf32> to tensor<2x6xf32>", "not constant"),
-        ("%r = tensor.pad %a low[0, 0] high[0, 1] {\n ^bb0(%p: index, %q: index):\n tensor.yield %c : f32\n } "
-         ": tensor<4x6xf32> to tensor<4x7xf32>", "operation tensor.pad"),
+        ("%w = arith.index_cast %i : index to i32 %f = arith.sitofp %w : i32 to f32 "
+         "%r = tensor.pad %a low[0, 0] high[0, 1] {\n ^bb0(%p: index, %q: index):\n tensor.yield %f : f32\n } "
+         ": tensor<4x6xf32> to tensor<4x7xf32>", "tensor.pad by a width or a value that is not constant"),
     ],
 )  # fmt: skip
 def test_what_is_not_supported_is_named(line: str, message: str) -> None:
