@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import ceil
 
 from prism_mlir.graph.errors import InputError
 from prism_mlir.report.contents import Contents
 from prism_mlir.report.data import Data
+from prism_mlir.report.words import plural
 
 MOST_STEPS = 400
 
@@ -106,7 +108,17 @@ def _read(row: Data) -> Certificate:
         for n, s in enumerate(found[:MOST_STEPS], 1)
     )
     note = "" if chain is not None else row["no_chain"].text()
-    return Certificate(steps, len(found), note, tuple((name, _short(v.value)) for name, v in evidence.items()))
+    return Certificate(steps, len(found), note, tuple(_fact(name, v) for name, v in evidence.items()))
+
+
+def _fact(name: str, value: Data) -> tuple[str, str]:
+    """A part of the evidence, in words."""
+    if name == "trials" and isinstance(value.value, list):
+        return "exact arithmetic", plural(len(value.value), "trial")
+    if name == "log10_error_bound":
+        bound = "no theorem covers it" if value.value is None else f"at most 10^{ceil(value.number())}"
+        return "chance that a wrong graph passes", bound
+    return name, _short(value.value)
 
 
 def _place(at: Data) -> str:

@@ -179,7 +179,11 @@ def certificate(fingerprint: str) -> Data:
         {"rule": "mul-commutes", "forward": False, "at": [0, 1], "with": {}},
         {"rule": "sum-part", "forward": True, "at": []},
     ]
-    row = {"fingerprint": fingerprint, "chain": {"terms": [], "outputs": [steps_]}, "evidence": {"prime": 97}}
+    row = {
+        "fingerprint": fingerprint,
+        "chain": {"terms": [], "outputs": [steps_]},
+        "evidence": {"prime": 97, "log10_error_bound": -118.7, "trials": [{}, {}]},
+    }
     return Data({"graphs": [row]}, "certificate.json: ")
 
 
@@ -191,7 +195,11 @@ def test_evidence_names_sizes_rules_and_steps() -> None:
     first, second = found.certificate.steps
     assert (first.rule, first.forward, first.place) == ("mul-commutes", False, "0.1")
     assert (second.forward, second.place) == (True, "the whole")
-    assert found.certificate.evidence == (("prime", "97"),)
+    assert found.certificate.evidence == (
+        ("prime", "97"),
+        ("chance that a wrong graph passes", "at most 10^-118"),
+        ("exact arithmetic", "2 trials"),
+    )
 
 
 def test_a_certificate_of_other_graphs_is_said_to_be_one() -> None:
