@@ -51,9 +51,9 @@ def _made(text: str, target: str, options: Mapping[str, Any]) -> Result | PrismE
     records = given.pop("records", None)
     try:
         if records is not None:
-            return optimize(text, target=target, records=records, **given)
+            return optimize(text, target=target, islands=False, records=records, **given)
         with Records.open() as opened:
-            return optimize(text, target=target, records=opened, **given)
+            return optimize(text, target=target, islands=False, records=opened, **given)
     except PrismError as error:
         return error
 

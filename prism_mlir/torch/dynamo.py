@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import functools
 import logging
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import torch
+from torch._decomp import get_decompositions
 from torch._dynamo.backends.common import aot_autograd
 from torch._functorch.aot_autograd import make_boxed_func
 
@@ -19,6 +21,32 @@ from prism_mlir.graph.errors import PrismError
 from prism_mlir.torch.launch import Kernels
 from prism_mlir.torch.partition import NUMBER, numbered, partition
 from prism_mlir.tune.targets import DEFAULT_TARGET, TARGETS
+
+DECOMPOSED = (
+    *(
+        "addcdiv",
+        "addcmul",
+        "elu",
+        "glu",
+        "hardsigmoid",
+        "hardswish",
+        "hardtanh",
+        "leaky_relu",
+        "lerp",
+        "linalg_vector_norm",
+    ),
+    *(
+        "log_sigmoid_forward",
+        "logsumexp",
+        "mish",
+        "native_group_norm",
+        "softplus",
+        "std_mean",
+        "threshold",
+        "unsafe_split",
+    ),
+)
+"""Operators of ATen that are taken apart."""
 
 log = logging.getLogger("prism_mlir.torch")
 
@@ -45,12 +73,21 @@ def backend(
             made: Callable[..., Any] = make_boxed_func(compile_graph(graph, target, settings))
             return made
 
-        made: Callable[..., Any] = aot_autograd(fw_compiler=_training, inference_compiler=inference)(module, inputs)
+        through = aot_autograd(fw_compiler=_training, inference_compiler=inference, decompositions=decompositions())
+        made: Callable[..., Any] = through(module, inputs)
         return made
     except Fallback as fallback:
         warn_fallback("a graph of torch.compile", "eagerly", fallback)
         eager: Callable[..., Any] = module.forward
         return eager
+
+
+@functools.cache
+def decompositions() -> Mapping[Any, Any]:
+    """How operators that models use, and that have no rule, are made of those that have one. Others stay whole."""
+    aten = torch.ops.aten
+    known: Mapping[Any, Any] = get_decompositions([getattr(aten, name) for name in DECOMPOSED if hasattr(aten, name)])
+    return known
 
 
 def compile_graph(module: torch.fx.GraphModule, target: str, options: Mapping[str, Any]) -> torch.fx.GraphModule:

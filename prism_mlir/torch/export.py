@@ -8,7 +8,7 @@ import torch
 
 from prism_mlir.api import Result
 from prism_mlir.frameworks.kernels import kernels_of
-from prism_mlir.frontend.torch.convert import convert
+from prism_mlir.frontend.torch.convert import convert, rule_of
 from prism_mlir.tune.targets import DEFAULT_TARGET
 
 
@@ -30,8 +30,17 @@ def to_mlir(function: Any, *arguments: Any) -> str:
     """
     module = function if isinstance(function, torch.nn.Module) else _Function(function)
     with torch.no_grad():
-        exported = torch.export.export(module, tuple(arguments)).run_decompositions({})
+        exported = torch.export.export(module, tuple(arguments)).run_decompositions(_table())
     return convert(exported.graph, plain=True).text
+
+
+def _table() -> Any:
+    """How operators without a rule are taken apart."""
+    table = torch.export.default_decompositions()
+    for operator in list(table):
+        if rule_of(operator) is not None:
+            table.pop(operator)
+    return table
 
 
 class _Function(torch.nn.Module):

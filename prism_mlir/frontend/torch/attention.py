@@ -5,7 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 from prism_mlir.frontend.stablehlo.build import Refused, Value
-from prism_mlir.frontend.torch.call import Call, cast, element_of, expanded, pointwise, reshaped, sizes_of
+from prism_mlir.frontend.torch.call import (
+    Call,
+    cast,
+    element_of,
+    expanded,
+    pointwise,
+    reshaped,
+    shape_of_kind,
+    sizes_of,
+)
 from prism_mlir.frontend.torch.products import contracted
 from prism_mlir.frontend.torch.reductions import each, softmax
 from prism_mlir.frontend.torch.scalars import Rule, add, compare, constant, times, where
@@ -22,8 +31,9 @@ def _attention(call: Call) -> list[Value]:
     query, key, value = call["query"], call["key"], call["value"]
     if call.get("dropout_p", 0.0):
         raise Refused("with dropout", "call eval() on the model")
-    if any(v.type.rank != 4 for v in (query, key, value)):
+    if any(v.type.rank not in (3, 4) for v in (query, key, value)):
         raise Refused("of tensors that have not four dims", "give batch, heads, tokens and features")
+    query, key, value = (_with_heads(v) for v in (query, key, value))
     batch, heads, tokens, features = sizes_of(query)
     groups = sizes_of(key)[1]
     query = reshaped(query, [batch, groups, heads // groups * tokens, features])
@@ -33,7 +43,13 @@ def _attention(call: Call) -> list[Value]:
     weights = cast(softmax(_masked(call, scores, heads, tokens), 3), element_of(value))
     made = cast(contracted(weights, value, "bhqk,bhkd->bhqd"), call.result.element_type)
     rest: list[Any] = [None] * (len(call.results) - 1)
-    return [reshaped(made, [batch, heads, tokens, sizes_of(value)[3]]), *rest]
+    return [reshaped(made, shape_of_kind(call.result)), *rest]
+
+
+def _with_heads(value: Value) -> Value:
+    """A tensor of three dims with one head."""
+    sizes = sizes_of(value)
+    return value if len(sizes) != 3 else reshaped(value, [sizes[0], 1, *sizes[1:]])
 
 
 def _masked(call: Call, scores: Value, heads: int, tokens: int) -> Value:
@@ -42,6 +58,7 @@ def _masked(call: Call, scores: Value, heads: int, tokens: int) -> Value:
     mask = call.get("attn_mask", call.get("attn_bias"))
     kind = scores.type
     if mask is not None:
+        mask = _with_heads(mask)
         if rows != tokens:
             mask = reshaped(expanded(mask, [batch, heads, tokens, keys]), [batch, groups, rows, keys])
         if str(element_of(mask)) == "i1":

@@ -6,7 +6,16 @@ from typing import Any
 
 from prism_mlir.frontend.stablehlo.build import Refused, Value, filled, generic, index, number, tensor_type
 from prism_mlir.frontend.stablehlo.scalars import converted, is_float
-from prism_mlir.frontend.torch.call import Call, cast, computed_in, element_of, pointwise, sizes_of
+from prism_mlir.frontend.torch.call import (
+    Call,
+    cast,
+    computed_in,
+    element_of,
+    expanded,
+    pointwise,
+    shape_of_kind,
+    sizes_of,
+)
 from prism_mlir.frontend.torch.scalars import Rule, add, multiply, times
 
 
@@ -54,13 +63,14 @@ def _added(left: str, right: str, subscripts: str) -> Rule:
 
 
 def _matmul(call: Call) -> list[Value]:
-    """Of any ranks: a missing dim of a vector is summed over, dims before the last two are a batch."""
+    """Of any ranks: a missing dim of a vector is summed over, dims before the last two are a batch, which is broadcast."""
     left, right = call["self"], call["other"]
+    if left.type.rank > 2 and right.type.rank > 2:
+        batch = shape_of_kind(call.result)[:-2]
+        left, right = (expanded(v, [*batch, *sizes_of(v)[-2:]]) for v in (left, right))
     a, b = _letters(left, "ik", "k"), _letters(right, "kj", "k")
-    batch = max(a[: -min(2, len(a))], b[: -min(2, len(b))], key=len)
-    if left.type.rank > 2 and right.type.rank > 2 and sizes_of(left)[:-2] != sizes_of(right)[:-2]:
-        raise Refused("of batches that are broadcast", "expand them")
-    out = batch + ("i" if "i" in a else "") + ("j" if "j" in b else "")
+    names = max(a[: -min(2, len(a))], b[: -min(2, len(b))], key=len)
+    out = names + ("i" if "i" in a else "") + ("j" if "j" in b else "")
     return [cast(contracted(left, right, f"{a},{b}->{out}"), call.result.element_type)]
 
 
