@@ -9,7 +9,9 @@ from pathlib import Path
 
 import page_blocks
 import pytest
-from page_blocks import DOCS, ROOT, Block, Session, agrees, blocks, commands, run_page
+from page_blocks import DOCS, LANGUAGES, ROOT, Block, Session, agrees, blocks, commands, execute, run_page
+
+from prism_mlir.codegen.external import find_tool
 
 PAGES = {
     str(path.relative_to(DOCS)): list(blocks(str(path.relative_to(DOCS)), path.read_text()))
@@ -55,8 +57,19 @@ def test_the_whole_page_does_what_it_says(page: str, session: Session) -> None:
     assert done.returncode == 0, done.stderr
 
 
+@pytest.mark.extras  # registers are printed where ptxas is found
+def test_the_first_page_shows_what_the_demo_prints(session: Session) -> None:
+    if find_tool("ptxas") is None:
+        pytest.skip("needs ptxas")
+    (shown,) = [
+        b.text for b in blocks("../README.md", (ROOT / "README.md").read_text()) if b.text.startswith("program  ")
+    ]
+    code, printed = execute(".venv/bin/prism compile examples/rms_norm.mlir -o out/rms_norm", session.folder)
+    assert code == 0 and agrees(printed, shown.splitlines()), printed
+
+
 def test_every_block_says_what_it_is() -> None:
-    known = {"console", "python", "pycon", "mlir", "ptx", "text", "json", "toml", "{toctree}", "{eval-rst}", "bibtex"}
+    known = {*LANGUAGES, "text", "json", "toml", "yaml", "html", "cpp", "diff", "{toctree}", "{eval-rst}"}
     strange = [f"{b.place}: '{b.language}'" for found in PAGES.values() for b in found if b.language not in known]
     assert strange == []
 
