@@ -24,7 +24,7 @@ def build(texts: Mapping[str, str], folder: Path, builder: str = "html") -> int:
     from sphinx.cmd.build import main as sphinx
 
     stage.write(texts, folder / "pages")
-    options = ["-b", builder, "-c", str(stage.DOCS), "-W", "--keep-going", "-q"]
+    options = ["-b", builder, "-a", "-c", str(stage.DOCS), "-W", "--keep-going", "-q"]
     return sphinx([*options, str(folder / "pages"), str(folder / "html")])
 
 

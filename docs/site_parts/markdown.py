@@ -18,9 +18,21 @@ def plain(text: str) -> str:
     return re.sub(r"(?<!`)``([^`]+)``(?!`)", r"`\1`", ROLE.sub(code, text))
 
 
+def columns(text: str) -> list[tuple[str, str]]:
+    """Lines of two columns, the first of them code, as (first, second); empty where there are none.
+
+    Columns are apart by two blanks or more, but for the longest entry.
+    """
+    found = re.findall(r"^(``[^`]+``)( +)(\S.*)$", text, flags=re.MULTILINE)
+    return [(first, second) for first, _, second in found] if any(len(gap) > 1 for _, gap, _ in found) else []
+
+
 def doc_of(thing: object) -> str:
     """The docstring of a class or function, as Markdown."""
-    return plain(inspect.cleandoc(getattr(thing, "__doc__", None) or ""))
+    text = inspect.cleandoc(getattr(thing, "__doc__", None) or "")
+    for first, second in columns(text):
+        text = re.sub(rf"^{re.escape(first)} +{re.escape(second)}$", rf"- {first}: {second}", text, flags=re.MULTILINE)
+    return plain(text)
 
 
 def first_sentence(text: str) -> str:

@@ -10,7 +10,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from site_parts.markdown import code, doc_of, first_sentence, plain, table
+from site_parts.markdown import code, columns, doc_of, first_sentence, plain, table
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "prism_mlir"
@@ -76,16 +76,21 @@ def targets() -> str:
 
 def axioms() -> str:
     """Every axiom of the prover, by group."""
+    from prism_mlir.verify import rule as rule_module
     from prism_mlir.verify.axioms import ALL_RULES, DEFAULT_GROUPS
 
     groups: dict[str, list[Any]] = defaultdict(list)
     for rule in ALL_RULES:
         groups[rule.group].append(rule)
     ordered = sorted(groups, key=lambda g: (g not in DEFAULT_GROUPS, g != "core", g))
+    conditions = [(plain(what), plain(meaning)) for what, meaning in columns(rule_module.__doc__ or "")]
     text = [
-        f"# Axioms\n\n{len(ALL_RULES)} rules, as data in `prism_mlir/verify`. The language of patterns and conditions:\n"
+        f"# Axioms\n\n{len(ALL_RULES)} rules, as data in `prism_mlir/verify` ([how to add one](../how-to/add-an-axiom.md)). "
+        "A pattern is an s-expression over operators, `Part`, `Comb`, `Repl`, `Red` and their like "
+        "([verification](../explanation/verification.md)); what a variable stands for, a tensor, a data dim, a parallel dim or "
+        "text, follows from where it stands. Conditions are\n",
+        table(("condition", "holds where"), conditions),
     ]
-    text.append("```text\n" + (importlib.import_module("prism_mlir.verify.rule").__doc__ or "") + "\n```\n")
     for group in ordered:
         default = "on" if group in DEFAULT_GROUPS else f"off, `--axioms {group}` switches it on"
         rows = [(code(r.name), _equation(r), " and ".join(map(code, r.when)), r.source) for r in groups[group]]
