@@ -39,6 +39,7 @@ from prism_mlir.graph.ops import MONOIDS, Shape
 from prism_mlir.graph.program import row_major
 
 _LOWEST = {DType.F16: -65504.0, DType.BF16: -3.3895313892515355e38, DType.F32: -3.4028234663852886e38}
+_TRUTHS = {"arith.ori": "max", "arith.andi": "min"}  # any, all
 _REDUCTIONS = {
     "arith.addf": "sum",
     "arith.maximumf": "max",
@@ -353,7 +354,8 @@ class _Generic(_Body):
             axis for axes, kind in zip(self.loop_axes, self.kinds, strict=True) if "reduction" in kind for axis in axes
         ]
         op = self.defining.get(yielded)
-        name = None if op is None else _REDUCTIONS.get(op.name)
+        truths = op is not None and str(op.results[0].type) == "i1"
+        name = None if op is None else (_TRUTHS if truths else _REDUCTIONS).get(op.name)
         if op is None or name is None or accumulator not in list(op.operands):
             if not over and op is not None:
                 return self._value(yielded)  # all reduced loops have one iteration
@@ -362,12 +364,15 @@ class _Generic(_Body):
         terms = [v for v in op.operands if v != accumulator]
         if len(terms) != 1 or self._uses(terms[0], accumulator):
             return Unknown("reduction whose terms depend on the accumulator", self.location)
-        dtype = dtype_of(op.results[0].type)
+        dtype = DType.F32 if truths else dtype_of(op.results[0].type)
         if dtype is None:
             return Unknown(f"reduction on {op.results[0].type}", self.location)
         kept = [axis for position in self.maps[self.inputs + k] for axis in self._axes_of(position)]
         total = self._total(name, terms[0], over, kept, dtype)
-        return self._with_initial(name, total, self.memo[accumulator], dtype)
+        initial = self.memo[accumulator]
+        if truths and isinstance(initial, Const) and bool(initial.value) == (name == "min"):
+            return total
+        return self._with_initial(name, total, initial, dtype)
 
     def _uses(self, value: Any, accumulator: Any) -> bool:
         if value == accumulator:
@@ -388,13 +393,12 @@ class _Generic(_Body):
             if not missing and over:
                 return contract(graph, left, right, kept, dtype, self.location)
         value = self._value(term)
+        if isinstance(value, Table | Comparison):
+            value = self.raiser.body.view(value, dtype, self.location)
         if isinstance(value, View):
             missing = [axis for axis in over if axis not in value.axes]
             total = reduce(graph, name, value, over, dtype, self.location)
             return self._repeated(name, total, missing, dtype)
-        if isinstance(value, Table):
-            value = self.raiser.body.view(value, dtype, self.location)
-            return self._total(name, value, over, kept, dtype)
         if isinstance(value, Const) and name != "sum":
             return value
         if isinstance(value, Const):

@@ -1,0 +1,19 @@
+"builtin.module"() <{sym_name = "jit_gelu_quick"}> ({
+  "func.func"() <{function_type = (tensor<16x64xf16>, tensor<64x128xf16>) -> tensor<16x128xf16>, res_attrs = [{jax.result_info = "result"}], sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%arg0: tensor<16x64xf16>, %arg1: tensor<64x128xf16>):
+    %0 = "stablehlo.dot_general"(%arg0, %arg1) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]}> : (tensor<16x64xf16>, tensor<64x128xf16>) -> tensor<16x128xf16>
+    %1 = "stablehlo.constant"() <{value = dense<1.702150e+00> : tensor<f16>}> : () -> tensor<f16>
+    %2 = "stablehlo.broadcast_in_dim"(%1) <{broadcast_dimensions = array<i64>}> : (tensor<f16>) -> tensor<16x128xf16>
+    %3 = "stablehlo.multiply"(%2, %0) : (tensor<16x128xf16>, tensor<16x128xf16>) -> tensor<16x128xf16>
+    %4 = "stablehlo.negate"(%3) : (tensor<16x128xf16>) -> tensor<16x128xf16>
+    %5 = "stablehlo.exponential"(%4) : (tensor<16x128xf16>) -> tensor<16x128xf16>
+    %6 = "stablehlo.constant"() <{value = dense<1.000000e+00> : tensor<f16>}> : () -> tensor<f16>
+    %7 = "stablehlo.broadcast_in_dim"(%6) <{broadcast_dimensions = array<i64>}> : (tensor<f16>) -> tensor<16x128xf16>
+    %8 = "stablehlo.add"(%7, %5) : (tensor<16x128xf16>, tensor<16x128xf16>) -> tensor<16x128xf16>
+    %9 = "stablehlo.constant"() <{value = dense<1.000000e+00> : tensor<f16>}> : () -> tensor<f16>
+    %10 = "stablehlo.broadcast_in_dim"(%9) <{broadcast_dimensions = array<i64>}> : (tensor<f16>) -> tensor<16x128xf16>
+    %11 = "stablehlo.divide"(%10, %8) : (tensor<16x128xf16>, tensor<16x128xf16>) -> tensor<16x128xf16>
+    %12 = "stablehlo.multiply"(%0, %11) : (tensor<16x128xf16>, tensor<16x128xf16>) -> tensor<16x128xf16>
+    "func.return"(%12) : (tensor<16x128xf16>) -> ()
+  }) : () -> ()
+}) {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} : () -> ()

@@ -1,0 +1,7 @@
+"builtin.module"() <{sym_name = "jit_one_out"}> ({
+  "func.func"() <{function_type = (tensor<1x64xf16>, tensor<64x1xf16>) -> tensor<1x1xf16>, res_attrs = [{jax.result_info = "result"}], sym_name = "main", sym_visibility = "public"}> ({
+  ^bb0(%arg0: tensor<1x64xf16>, %arg1: tensor<64x1xf16>):
+    %0 = "stablehlo.dot_general"(%arg0, %arg1) <{dot_dimension_numbers = #stablehlo.dot<lhs_contracting_dimensions = [1], rhs_contracting_dimensions = [0]>, precision_config = [#stablehlo<precision DEFAULT>, #stablehlo<precision DEFAULT>]}> : (tensor<1x64xf16>, tensor<64x1xf16>) -> tensor<1x1xf16>
+    "func.return"(%0) : (tensor<1x1xf16>) -> ()
+  }) : () -> ()
+}) {mhlo.num_partitions = 1 : i32, mhlo.num_replicas = 1 : i32} : () -> ()

@@ -1,0 +1,7 @@
+func.func @main(%a: tensor<4x16x32xf16>, %b: tensor<4x24x32xf16>) -> tensor<4x16x24xf32> {
+  %zc = arith.constant 0.0 : f32
+  %ze = tensor.empty() : tensor<4x16x24xf32>
+  %z = linalg.fill ins(%zc : f32) outs(%ze : tensor<4x16x24xf32>) -> tensor<4x16x24xf32>
+  %r = linalg.batch_matmul indexing_maps = [affine_map<(b, m, n, k) -> (b, m, k)>, affine_map<(b, m, n, k) -> (b, n, k)>, affine_map<(b, m, n, k) -> (b, m, n)>] ins(%a, %b : tensor<4x16x32xf16>, tensor<4x24x32xf16>) outs(%z : tensor<4x16x24xf32>) -> tensor<4x16x24xf32>
+  return %r : tensor<4x16x24xf32>
+}

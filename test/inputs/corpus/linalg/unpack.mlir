@@ -1,0 +1,6 @@
+func.func @main(%a: tensor<2x8x8x8xf32>) -> tensor<16x64xf32> {
+  %e = tensor.empty() : tensor<16x64xf32>
+  %x = math.exp %a : tensor<2x8x8x8xf32>
+  %r = linalg.unpack %x inner_dims_pos = [0, 1] inner_tiles = [8, 8] into %e : tensor<2x8x8x8xf32> -> tensor<16x64xf32>
+  return %r : tensor<16x64xf32>
+}
