@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import threading
 from collections.abc import Mapping
 from typing import Any
@@ -11,6 +12,8 @@ from typing import Any
 from prism_mlir.api import Result, optimize
 from prism_mlir.graph.errors import PrismError
 from prism_mlir.tune.records.store import Records
+
+log = logging.getLogger("prism_mlir")
 
 _MOST = 1024  # results kept in memory; the oldest go first
 
@@ -56,6 +59,11 @@ def _made(text: str, target: str, options: Mapping[str, Any]) -> Result | PrismE
             return optimize(text, target=target, islands=False, records=opened, **given)
     except PrismError as error:
         return error
+    except TypeError:
+        raise  # an option that there is not
+    except Exception as error:  # a bug, which must not take a program along that can run without kernels
+        log.exception("internal error")
+        return PrismError(f"of an internal error ({type(error).__name__}: {error})", None, "report it with the program")
 
 
 def _key(text: str, target: str, options: Mapping[str, Any]) -> str:

@@ -230,18 +230,13 @@ def target_of(capability: tuple[int, int]) -> str:
 def _specialise(inputs: Sequence[Any]) -> None:
     """Give every symbolic size the value it has: torch's guards then require it, and compile again for others."""
     context = torch._guards.TracingContext.try_get()
-    for given in inputs:
-        if isinstance(given, torch.SymInt):
-            int(given)
-        elif isinstance(given, torch.SymFloat | torch.SymBool):
-            raise Fallback("it takes a number that is symbolic", "call torch.compile with dynamic=False")
-        elif isinstance(given, torch.Tensor):
-            if _must_stay_dynamic(context, given):
-                raise Fallback(
-                    "a dim of an argument is marked dynamic", "do not call mark_dynamic, or use prism compile"
-                )
-            for n in (*given.shape, *given.stride()):
-                int(n)
+    if any(isinstance(v, torch.Tensor) and _must_stay_dynamic(context, v) for v in inputs):
+        raise Fallback("a dim of an argument is marked dynamic", "do not call mark_dynamic, or use prism compile")
+    if any(isinstance(v, torch.SymFloat | torch.SymBool) for v in inputs):
+        raise Fallback("it takes a number that is symbolic", "call torch.compile with dynamic=False")
+    for size in inputs:
+        if isinstance(size, torch.SymInt):
+            int(size)
 
 
 def _must_stay_dynamic(context: Any, tensor: torch.Tensor) -> bool:
