@@ -39,7 +39,7 @@ def remember(context: typer.Context, value: Path | None) -> Path | None:
         try:
             check_file(value)
         except PrismError as error:
-            raise typer.BadParameter(str(error)) from None
+            raise typer.BadParameter(f"{error.message}, {error.hint}") from None
         session.reproducer = value
     return value
 

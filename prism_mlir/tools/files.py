@@ -27,13 +27,23 @@ def read_json(path: Path) -> Any:
             )
         return json.loads(data.decode("utf-8"))
     except OSError as error:
-        raise InputError(f"cannot read the file: {error.strerror}", Location(str(path)), "check the path") from None
+        raise unreadable(path, error) from None
     except (UnicodeDecodeError, RecursionError):
         raise InputError("the file is not JSON", Location(str(path), 1, 1)) from None
     except json.JSONDecodeError as error:
         raise InputError(f"the file is not JSON: {error.msg}", Location(str(path), error.lineno, error.colno)) from None
     except ValueError:
         raise InputError("the file holds a number of thousands of digits", Location(str(path), 1, 1)) from None
+
+
+def unreadable(path: Path, error: OSError) -> InputError:
+    """That a file cannot be read."""
+    return InputError(f"cannot read '{path}': {error.strerror or type(error).__name__}", None, "check the path")
+
+
+def unwritable(path: Path, reason: str) -> InputError:
+    """That a file cannot be written."""
+    return InputError(f"cannot write '{path}': {reason}", None, "check the path")
 
 
 def write_atomically(path: Path, content: str | bytes) -> None:
@@ -55,8 +65,7 @@ def write_atomically(path: Path, content: str | bytes) -> None:
             Path(temporary).unlink(missing_ok=True)
             raise
     except OSError as error:
-        reason = error.strerror or type(error).__name__
-        raise InputError(f"cannot write the file: {reason}", Location(str(path)), "check the path") from None
+        raise unwritable(path, error.strerror or type(error).__name__) from None
 
 
 def check_folder(folder: Path) -> None:
@@ -88,4 +97,4 @@ def check_file(path: Path | None) -> None:
         reason = "Permission denied"
     else:
         return
-    raise InputError(f"cannot write the file: {reason}", Location(str(path)), "check the path")
+    raise unwritable(path, reason)

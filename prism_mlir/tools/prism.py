@@ -30,6 +30,7 @@ app = typer.Typer(
     help="Find, prove, emit and check GPU kernels for tensor programs.",
     epilog="Exit codes: 0 done, 1 something is wrong with an input or a result, 2 with the command line, "
     "70 a bug in prism, 130 Ctrl-C.",
+    context_settings={"help_option_names": ["-h", "--help"]},
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
 )

@@ -15,7 +15,7 @@ import typer
 
 from prism_mlir.graph.errors import InputError, Location
 from prism_mlir.tools import options as opt
-from prism_mlir.tools.files import writable
+from prism_mlir.tools.files import unreadable, writable
 from prism_mlir.tools.option_groups import flat
 from prism_mlir.tools.terminal import Terminal
 from prism_mlir.tools.usage import Exit, UsageError
@@ -201,7 +201,7 @@ def import_command(
         with terminal.working("reading records"), file.open(encoding="utf-8", newline="\n") as stream:
             rows = parse_lines(stream, str(file))
     except OSError as error:
-        raise InputError(f"cannot read the file: {error.strerror}", Location(str(file)), "check the path") from None
+        raise unreadable(file, error) from None
     except UnicodeDecodeError:
         raise InputError("the file is not UTF-8", Location(str(file), 1, 1), "export again") from None
     with _open(path, Access.CREATE) as connection:

@@ -23,7 +23,7 @@ from prism_mlir.passes import NAMES, PASSES
 from prism_mlir.passes.located import location_of, verify_module
 from prism_mlir.tools.crash import report_crash
 from prism_mlir.tools.expected_diagnostics import find_expected, mismatches
-from prism_mlir.tools.files import write_atomically
+from prism_mlir.tools.files import unreadable, write_atomically
 from prism_mlir.tools.module_reader import read_ir
 from prism_mlir.tools.opt_arguments import ALSO, Parser, strip_anchor, translate
 from prism_mlir.tools.opt_instruments import DumpOptions, Instruments, module_text, read_reproducer, write_reproducer
@@ -174,8 +174,7 @@ class PrismOptMain(xDSLOptMain):
         try:
             data = sys.stdin.buffer.read() if self.filename == "<stdin>" else Path(self.filename).read_bytes()
         except OSError as error:
-            reason = error.strerror or type(error).__name__
-            raise InputError(f"cannot read the file: {reason}", Location(self.filename), "check the path") from None
+            raise unreadable(Path(self.filename), error) from None
         text = decode(data, self.filename)
         if self.args.run_reproducer:
             text, pipeline = read_reproducer(text, self.filename)

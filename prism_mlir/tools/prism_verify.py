@@ -163,8 +163,8 @@ def certify_command(
         from prism_mlir.tools.problem import read_problem
         from prism_mlir.verify.explain import graph_data, program_data
 
-        problem = read_problem(source, graph or [], function)
         data = read_json(certificate)
+        problem = read_problem(source, graph or [], function)
         graphs = {g.name: graph_data(g.graph) for g in problem.graphs}
         show(f"checking {len(graphs)} graphs")
         try:

@@ -18,6 +18,7 @@ from prism_mlir.graph.program import Program
 from prism_mlir.passes.candidates import Work, work_of
 from prism_mlir.passes.located import at, location_of, verify_module
 from prism_mlir.passes.sgraph_import import SgraphImportPass
+from prism_mlir.tools.files import unreadable
 from prism_mlir.tools.module_reader import new_context, read_ir
 
 
@@ -76,9 +77,7 @@ def _read(path: Path) -> tuple[ModuleOp, Context]:
     try:
         data = path.read_bytes()
     except OSError as error:
-        raise InputError(
-            f"cannot read the file: {error.strerror or type(error).__name__}", Location(str(path)), "check the path"
-        ) from None
+        raise unreadable(path, error) from None
     context = new_context()
     return read_ir(decode(data, str(path)), str(path), context), context
 

@@ -170,4 +170,4 @@ def test_what_holds_no_results_is_one_line(
 
 def test_a_file_that_is_not_there_is_one_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert main(["bench", "--read", str(tmp_path / "none.json")]) == 1
-    assert "cannot read the file: No such file or directory" in capsys.readouterr().err
+    assert "none.json': No such file or directory" in capsys.readouterr().err
