@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from site_parts import command_line, dialect, tables
+from functools import cache
+
+from site_parts import command_line, dialect, ptx_table, tables
 
 PYTHON = """# Python
 
@@ -60,6 +62,7 @@ Errors have [a page of their own](errors.md).
 """
 
 
+@cache
 def made_pages() -> dict[str, str]:
     """Path in the site -> text."""
     pages = {
@@ -69,7 +72,7 @@ def made_pages() -> dict[str, str]:
         "operators": tables.operators(),
         "axioms": tables.axioms(),
         "targets": tables.targets(),
-        "ptx-instructions": tables.ptx(),
+        "ptx-instructions": ptx_table.page(),
         "errors": tables.errors(),
         "modules": tables.modules(),
     }

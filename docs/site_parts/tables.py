@@ -1,9 +1,8 @@
-"""References that are tables in the code: operators, targets, axioms, PTX instructions, errors, modules."""
+"""References that are tables in the code: operators, targets, axioms, errors, modules."""
 
 from __future__ import annotations
 
 import ast
-import importlib
 import re
 from collections import defaultdict
 from functools import cache
@@ -103,30 +102,6 @@ def _equation(rule: Any) -> str:
     if rule.concludes is None:
         return f"{given}{code(rule.left)} = {code(rule.right)}"
     return f"{given}{rule.concludes.value}({code(rule.left)}, {rule.over}) is {code(rule.right)}"
-
-
-def ptx() -> str:
-    """Instructions of the PTX machine, by the file that decodes them."""
-    importlib.import_module("prism_mlir.runtime.ptx.machine")
-    from prism_mlir.runtime.ptx.table import TABLE
-
-    families: dict[str, list[tuple[str, str]]] = defaultdict(list)
-    for opcode, decoder in sorted(TABLE.items()):
-        families[decoder.__module__].append((opcode, first_sentence(decoder.__doc__ or "")))
-    text = [
-        "# PTX instructions",
-        f"The {len(TABLE)} opcodes that [the PTX machine](../../prism_mlir/runtime/ptx/README.md) executes, from its table. "
-        "Types and modifiers are those of the PTX ISA for the module's `.target` and `.version`; a form that is not there is "
-        "an error with its place when the module is loaded.",
-    ]
-    rows = []
-    for module in sorted(families):
-        about = first_sentence(importlib.import_module(module).__doc__ or "")
-        rows.append((", ".join(code(o) for o, _ in families[module]), about))
-    text.append(table(("opcodes", "what they are"), rows))
-    notes = [(code(o), note) for found in families.values() for o, note in found if note]
-    text.append("## Notes\n\n" + table(("opcode", "how it is executed"), sorted(notes)))
-    return "\n\n".join(text)
 
 
 def errors() -> str:

@@ -60,10 +60,19 @@ def test_axioms_are_those_of_the_certificate_checker(pages: dict[str, str]) -> N
     assert [n for n in names if f"| `{n}` |" not in pages["axioms"]] == []
 
 
-def test_opcodes_of_emitted_code_are_in_the_table(pages: dict[str, str]) -> None:
-    """Tensor cores, asynchronous copies and shuffles, as ``test/ptx`` and emitted kernels have them."""
-    rows = pages["ptx-instructions"].split("## Notes")[0]
-    assert [o for o in ("mma", "ldmatrix", "cp", "shfl", "bar", "ld", "st", "ex2", "fma") if f"`{o}`" not in rows] == []
+def test_opcodes_and_types_of_the_ptx_machine(pages: dict[str, str]) -> None:
+    """As the PTX ISA has them: ``mma`` of f16, bf16, tf32, f64 and bytes, ``ex2`` without f64, ``dp4a`` of words."""
+    rows = {
+        line.split("`")[1]: line for line in pages["ptx-instructions"].split("## ")[0].splitlines() if "| `" in line
+    }
+    assert len(rows) > 80
+    types = {opcode: set(line.split("|")[2].split()) for opcode, line in rows.items()}
+    modifiers = {opcode: set(line.split("|")[3].split()) for opcode, line in rows.items()}
+    assert {"f16", "bf16", "tf32", "f64", "s8", "u8"} <= types["mma"] and "m16n8k16" in modifiers["mma"]
+    assert types["ex2"] == {"f16", "f16x2", "bf16", "bf16x2", "f32"} and "approx" in modifiers["ex2"]
+    assert types["popc"] == types["clz"] == {"b32", "b64"}
+    assert {"ca", "cg", "commit_group", "wait_group"} <= modifiers["cp"]
+    assert types["dp4a"] == {"s32", "u32"}
 
 
 def test_errors_name_their_base_and_exit_codes(pages: dict[str, str]) -> None:
