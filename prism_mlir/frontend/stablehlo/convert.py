@@ -161,9 +161,9 @@ def _check_types(op: Any) -> None:
 def _rule(op: Any) -> Callable[[Any], list[Value]]:
     if op.name in ELEMENTWISE:
         return elementwise
-    if op.name not in _RULES:
+    if op.name not in RULES:
         raise Refused("is not supported")
-    return _RULES[op.name]
+    return RULES[op.name]
 
 
 def elementwise(op: Any) -> list[Value]:
@@ -206,7 +206,7 @@ def barrier(op: Any) -> list[Value]:
     return list(op.operands)
 
 
-_RULES: dict[str, Callable[[Any], list[Value]]] = {
+RULES: dict[str, Callable[[Any], list[Value]]] = {
     "chlo.top_k": top_k,
     "stablehlo.broadcast_in_dim": broadcast_in_dim,
     "stablehlo.case": branch,
