@@ -133,7 +133,7 @@ def _kernels(count: int) -> str:
 
 
 def _print_terms(console: Console, terms: Sequence[Term]) -> None:
-    table = new_table("term", "cold", "warm", "unit", "")
+    table = new_table("term", "cold", "warm", "unit", "", wrap="")
     for column in (1, 2):
         table.columns[column].justify = "right"
     for term in terms:

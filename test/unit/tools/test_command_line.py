@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tomllib
 from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 import pytest
 import typer
 
+from prism_mlir.tools import start
 from prism_mlir.tools.option_groups import flat
 from prism_mlir.tools.prism import app, main
 from prism_mlir.tools.terminal import Terminal
@@ -277,3 +279,23 @@ def test_completion(words: str, expected: list[str], capsys: pytest.CaptureFixtu
         main([])
     assert stop.value.code == 0
     assert capsys.readouterr().out.split() == expected
+
+
+@pytest.mark.parametrize("tool", ["prism", "prism_opt"])
+def test_ctrl_c_while_it_imports(
+    tool: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupting:
+        def find_spec(self, name: str, *_: Any) -> None:
+            if name == f"prism_mlir.tools.{tool}":
+                raise KeyboardInterrupt
+
+    monkeypatch.delitem(sys.modules, f"prism_mlir.tools.{tool}", raising=False)
+    monkeypatch.setattr(sys, "meta_path", [Interrupting(), *sys.meta_path])
+    assert getattr(start, tool)() == 130
+    assert capsys.readouterr() == ("", "error: interrupted; nothing was written\n")
+
+
+def test_the_commands_start_there() -> None:
+    scripts = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["scripts"]
+    assert scripts == {"prism": "prism_mlir.tools.start:prism", "prism-opt": "prism_mlir.tools.start:prism_opt"}

@@ -466,7 +466,10 @@ def first(spec: str) -> list[str]:
 
 
 # About the kernel and its launch: exit code 1, as for errors with a place in a file. The others are of the command line.
-OF_THE_LAUNCH = r"error: (the grid|a grid|the block|no kernel|the fast|cannot|arguments 0|argument \d )|needs \d+ bytes|:\d+: error: "
+OF_THE_LAUNCH = (
+    r"error: (the grid|a grid|the block|no kernel|the fast|cannot|arguments 0|argument \d )"
+    r"|needs \d+ bytes|:\d+: error: "
+)
 
 
 @pytest.mark.parametrize(
