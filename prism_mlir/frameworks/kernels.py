@@ -7,6 +7,7 @@ import json
 import logging
 import threading
 from collections.abc import Mapping
+from contextlib import nullcontext
 from typing import Any
 
 from prism_mlir.api import Result, optimize
@@ -53,10 +54,9 @@ def _made(text: str, target: str, options: Mapping[str, Any]) -> Result | PrismE
     given = dict(options)
     records = given.pop("records", None)
     try:
-        if records is not None:
-            return optimize(text, target=target, islands=False, records=records, **given)
-        with Records.open() as opened:
-            return optimize(text, target=target, islands=False, records=opened, **given)
+        with nullcontext(records) if records is not None else Records.open() as opened:
+            made: Result = optimize(text, target=target, islands=False, records=opened, **given)
+            return made
     except PrismError as error:
         return error
     except TypeError:
