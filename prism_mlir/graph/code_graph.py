@@ -14,12 +14,16 @@ from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.roundings import mark_tf32, mark_wide
 from prism_mlir.graph.scaled_tiles import scale_tiles
+from prism_mlir.graph.shifts import shifted_values
 
 
 def code_graph(program: Program, graph: KernelGraph, *, tf32: bool = False) -> KernelGraph:
     """The graph for code. ``tf32``: products of f32 tensors may round their operands to tf32; a graph of which this was said
-    once keeps it. Raises what :func:`~prism_mlir.graph.scaled_tiles.scale_tiles` raises.
+    once keeps it. Raises what :func:`~prism_mlir.graph.scaled_tiles.scale_tiles` raises, and :class:`UnsupportedError` for a
+    part of a program that leaves an exponential to others whose shift cancels only there: alone it overflows.
     """
+    if any(out.value in shifted_values(program) for out in program.outputs):
+        raise UnsupportedError(f"'{program.name}' is cut inside a softmax")
     made = mark_wide(program, scale_tiles(program, hoist_loads(graph)))
     return mark_tf32(program, made) if tf32 else made
 

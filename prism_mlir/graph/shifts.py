@@ -57,9 +57,22 @@ def is_linear(op: Op) -> bool:
     return op.fn is not None and bool((op.fn.expr / X).is_number)
 
 
-@lru_cache(maxsize=64)
 def shift_groups(program: Program) -> tuple[tuple[int, ...], ...]:
     """Nodes with a shift, those together that have a common one."""
+    return _traced(program)[0]
+
+
+def shifted_values(program: Program) -> frozenset[int]:
+    """Values in which an exponential counts whose shift was dropped.
+
+    A kernel keeps their size in bounds as long as it computes what the shift cancels in; stored alone they overflow.
+    """
+    return frozenset(k for k, degrees in enumerate(_traced(program)[1]) if degrees)
+
+
+@lru_cache(maxsize=64)
+def _traced(program: Program) -> tuple[tuple[tuple[int, ...], ...], tuple[Degrees, ...]]:
+    """The groups of nodes with a shift, and the degrees of every value in the first node of each group."""
     of: dict[int, set[int]] = {}
     degrees: list[Degrees] = [{} for _ in program.inputs]
     for k, node in enumerate(program.nodes):
@@ -75,7 +88,7 @@ def shift_groups(program: Program) -> tuple[tuple[int, ...], ...]:
             # one name for all of a group, so that its degrees cancel
             named = [{min(of[site]): degree for site, degree in o.items()} for o in operands]
             degrees.append(combined_degrees(node.op, named))
-    return tuple(dict.fromkeys(tuple(sorted(group)) for group in of.values()))
+    return tuple(dict.fromkeys(tuple(sorted(group)) for group in of.values())), tuple(degrees)
 
 
 def scores(node: ProgramNode, operand: Array) -> Array:

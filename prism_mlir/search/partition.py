@@ -14,6 +14,7 @@ from math import prod
 from prism_mlir.graph.errors import LimitError
 from prism_mlir.graph.ops import Kind
 from prism_mlir.graph.program import Program, ProgramInput, ProgramNode, ProgramOutput, row_major
+from prism_mlir.graph.shifts import shifted_values
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,13 +24,19 @@ class Part:
     inputs:  the value of the whole program that each input of the part is (input ``k`` is argument ``k`` of the part)
     outputs: for each result of the part the value of the whole program that it is (the first one, where several values are
              stored in one result), and the result of the whole program; ``None`` where it is kept for later parts
-    count:   how many operators of the whole program it is
+    first:   its first operator in the whole program, and ``count``, how many it is
     """
 
     program: Program
     inputs: tuple[int, ...]
     outputs: tuple[tuple[int, int | None], ...]
+    first: int
     count: int
+
+    @property
+    def last(self) -> int:
+        """The operator of the whole program after its last one."""
+        return self.first + self.count
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,27 +66,31 @@ def partition(program: Program, operators: int) -> Partition:
     """The partition into parts of at most ``operators`` block operators that moves the fewest bytes between parts.
 
     Where bytes are equal fewer parts win, then later cuts: what is done to a result element by element stays with its producer.
+    A cut between an exponential and what its dropped shift cancels in is made only where there is no other way.
     Raises :class:`LimitError` where a single operator exceeds the limit.
     """
     count = len(program.nodes)
     cuts = [crossing(program, k) for k in range(count + 1)]
-    best: list[tuple[int, int, int]] = [(0, 0, 0)]  # bytes, parts, start of the last part; for each prefix
+    shifted = shifted_values(program)
+    unsafe = [not shifted.isdisjoint(cut.values) for cut in cuts]
+    # for each prefix: cuts through a softmax, bytes, parts, start of the last part
+    best: list[tuple[int, int, int, int]] = [(0, 0, 0, 0)]
     for last in range(1, count + 1):
         options = []
         for first in range(last - 1, -1, -1):
             if block_operators(program, first, last) > operators:
                 break
-            moved, parts, _ = best[first]
-            options.append((moved + cuts[first].bytes, parts + 1, -first))
+            broken, moved, parts, _ = best[first]
+            options.append((broken + unsafe[first], moved + cuts[first].bytes, parts + 1, -first))
         if not options:
             raise LimitError(
                 f"operator {program.nodes[last - 1].op} alone exceeds the limit of {operators} block operators"
             )
-        moved, parts, first = min(options)
-        best.append((moved, parts, -first))
+        broken, moved, parts, first = min(options)
+        best.append((broken, moved, parts, -first))
     bounds = [count]
     while bounds[-1] > 0:
-        bounds.append(best[bounds[-1]][2])
+        bounds.append(best[bounds[-1]][3])
     bounds.reverse()
     runs = tuple(part_of(program, a, b) for a, b in pairwise(bounds))
     return Partition(runs, tuple(cuts[b] for b in bounds[1:-1]))
@@ -127,7 +138,7 @@ def part_of(program: Program, first: int, last: int) -> Part:
     if len(outs) == len(outputs):  # each is a result of its own
         outs = [replace(o, result=None) for o in outs]
     part = Program(f"{program.name[:80]}_{first}", ins, body, tuple(outs))
-    return Part(part, inputs, tuple(outputs), last - first)
+    return Part(part, inputs, tuple(outputs), first, last - first)
 
 
 def _input(program: Program, value: int, position: int) -> ProgramInput:

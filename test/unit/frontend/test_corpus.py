@@ -36,7 +36,6 @@ COMPILED = (
 
 # Files that are not compiled, and why.
 NOT_COMPILED = {
-    "jax/kv_concat": "a softmax that is cut between its exponentials loses their common maximum",
     "jax/rope_attention": "f16 roundings in front of a softmax: no worse than the source's own, but not by its rule",
 }
 
