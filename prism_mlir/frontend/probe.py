@@ -118,6 +118,7 @@ def _fork() -> int:
     with warnings.catch_warnings():
         # The child parses and leaves through os._exit: threads of the parent are not missed.
         warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # of JAX, which has threads of its own
         return os.fork()
 
 

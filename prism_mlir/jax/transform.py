@@ -41,7 +41,8 @@ def jit(
             jit, static_argnums=static_argnums, static_argnames=static_argnames, target=target, **options
         )
     statics = _Statics.of(function, static_argnums, static_argnames)
-    return functools.wraps(function)(_Jitted(function, statics, target, options))
+    jitted = _Jitted(function, statics, target, options)
+    return functools.update_wrapper(jitted, function, updated=())
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,6 +110,11 @@ class _Jitted:
                 self._table[key] = self._program(leaves, arguments, named)
             program = self._table[key]
         return self._plain(*arguments, **named) if program is None else program(leaves)
+
+    @property
+    def programs(self) -> int:
+        """How many sets of shapes, types and static arguments there have been."""
+        return len(self._table)
 
     def _program(self, leaves: Sequence[Any], arguments: Sequence[Any], named: Mapping[str, Any]) -> _Program | None:
         try:
