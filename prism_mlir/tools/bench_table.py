@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from io import StringIO
-from math import exp, log
+from math import exp, inf, log
 from pathlib import Path
 from typing import Any
 
@@ -55,14 +55,29 @@ class Line:
 def read_result(path: Path) -> dict[str, Any]:
     """Results of a run. Raises a located :class:`InputError` for a file that holds none."""
     data = read_json(path)
-    place = Location(str(path))
+    place = Location(str(path), 1, 1)
     if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("rows"), list):
         raise InputError("the file holds no results of a measurement", place, "name what run.py or prism bench wrote")
+    if not data["rows"]:
+        raise InputError("the results have no row: nothing was measured", place, "measure again, for longer")
     try:
+        for row in data["rows"]:
+            _check_row(row)
         print_result(Console(file=StringIO()), data)
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        raise InputError(f"the results are damaged ({type(error).__name__}: {error})", place, "measure again") from None
+    except KeyError as error:
+        raise InputError(f"the results are damaged: {error} is missing", place, "measure again") from None
+    except (TypeError, ValueError, AttributeError) as error:
+        raise InputError(f"the results are damaged: {error}", place, "measure again") from None
     return data
+
+
+def _check_row(row: Mapping[str, Any]) -> None:
+    """Raises :class:`ValueError` for a row of which a table would say nothing, or something else."""
+    if not row["results"]:
+        raise ValueError(f"row '{row['name']}' has no result")
+    for peer in (str(result["peer"]) for result in row["results"]):
+        if peer not in NAMES:
+            raise ValueError(f"row '{row['name']}' has a peer '{peer}', known are {', '.join(NAMES)}")
 
 
 def lines_of(data: Mapping[str, Any], state: str) -> list[Line]:
@@ -80,8 +95,9 @@ def _cells(results: Sequence[Mapping[str, Any]], state: str) -> dict[str, Cell]:
         peer = str(result["peer"])
         if result["status"] != "ok":
             continue
-        if not all(float(result[s]["median_us"]) > 0 for s in STATES):
-            raise ValueError("a time of 0 us")
+        for time in (float(result[s]["median_us"]) for s in STATES):
+            if not 0 < time < inf:
+                raise ValueError(f"a time of {time:g} us")
         if peer not in best or result["cold"]["median_us"] < best[peer]["cold"]["median_us"]:
             best[peer] = result
     return {

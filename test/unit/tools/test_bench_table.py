@@ -141,16 +141,29 @@ BROKEN = {**FIRST, "results": [{**measured("prism", 1.0, 1.0), "cold": {"median_
         ("nonsense", "the file is not JSON"),
         ("[1]", "holds no results of a measurement"),
         (json.dumps({"format": 2, "rows": []}), "holds no results of a measurement"),
-        (json.dumps(results({"name": "a"})), "the results are damaged (KeyError: 'results')"),
-        (json.dumps({"format": 1, "rows": []}), "the results are damaged (KeyError: 'device')"),
+        (json.dumps(results({"name": "a"})), "the results are damaged: 'results' is missing"),
+        (json.dumps({"format": 1, "rows": [FIRST]}), "the results are damaged: 'device' is missing"),
+        (json.dumps(results()), "the results have no row: nothing was measured, measure again"),
+        (
+            json.dumps(results({**FIRST, "results": []})),
+            "the results are damaged: row 'rms_norm_d4096_n8' has no result",
+        ),
         (
             json.dumps(results(BROKEN)),
-            "the results are damaged (ValueError: could not convert string to float: 'fast')",
+            "the results are damaged: could not convert string to float: 'fast'",
         ),
         (json.dumps(results({**FIRST, "results": [measured("prism", 0.0, 1.0)]})), "a time of 0 us"),
-        (json.dumps(results({**FIRST, "results": [failed("cublas", "failed", "x")]})), "damaged (KeyError: 'cublas')"),
-        (json.dumps(results({**FIRST, "results": [{"peer": "torch", "status": "wrong"}]})), "damaged (KeyError: 'lab"),
-        (json.dumps({**results(FIRST), "device": None}), "the results are damaged (TypeError"),
+        (
+            json.dumps(results({**FIRST, "results": [failed("cublas", "failed", "x")]})),
+            "a peer 'cublas', known are torch, ",
+        ),
+        (json.dumps(results({**FIRST, "results": [measured("cublas", 1.0, 1.0)]})), "has a peer 'cublas', known are"),
+        (json.dumps(results({**FIRST, "results": [measured("prism", float("inf"), 1.0)]})), "a time of inf us"),
+        (
+            json.dumps(results({**FIRST, "results": [{"peer": "torch", "status": "wrong"}]})),
+            "damaged: 'label' is missing",
+        ),
+        (json.dumps({**results(FIRST), "device": None}), "the results are damaged: "),
     ],
 )
 def test_what_holds_no_results_is_one_line(

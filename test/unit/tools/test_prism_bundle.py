@@ -20,6 +20,7 @@ sys.path.append(str(Path(__file__).resolve().parents[1] / "runtime"))
 from fake_gpu import Behaviour, FakeGpu
 
 from prism_mlir.tools import prism_bench
+from prism_mlir.tools.bench_rows import parse_peers
 from prism_mlir.tools.prism import main
 
 SOURCE = """func.func @scaled(%x: tensor<16x64xf16>, %unused: tensor<3xf32>, %w: tensor<64x32xf16>) -> tensor<16x32xf32> {
@@ -204,6 +205,19 @@ def test_two_programs_of_one_name_are_refused(source: Path, tmp_path: Path, caps
     assert main(arguments) == 1
     assert "two programs are called 'scaled'" in capsys.readouterr().err
     assert not output.exists()
+
+
+def test_a_peer_that_is_asked_for_and_not_installed(
+    source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Before anything is searched; not asked for, it is left out."""
+    monkeypatch.setattr("prism_mlir.compiler.triton_peers.triton_installed", lambda: False)
+    for command in (["bundle", str(tmp_path / "out"), str(source)], ["bench", str(source)]):
+        assert main([*command, "--peers", "torch,triton"]) == 1
+        said = 'error: --peers: triton is not installed, pip install "prism-mlir[triton]", or leave it out\n'
+        assert capsys.readouterr() == ("", said)
+    assert parse_peers(None) == ("torch", "compile")
+    assert not (tmp_path / "out").exists()
 
 
 def test_schedules_that_fail_a_check_are_left_out_and_said(
