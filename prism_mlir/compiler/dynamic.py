@@ -159,9 +159,7 @@ class _Compiler:
         """How the program is best cut into parts at some sizes."""
         place = Location(self.source.filename, 1, 1)
         built = build_program(function.at(sizes), self.options, place, None, self.progress, self.records, self.pool)
-        ends = [0]
-        for part in built.parts:
-            ends.append(ends[-1] + part.part.count)
+        ends = [0, *(part.part.first for part in built.parts[1:]), len(function.program.twin.nodes)]
         return tuple(pairwise(ends))
 
     def _variant(self, function: SizedFunction, bucket: Bucket, cuttings: Sequence[Ranges]) -> Variant:

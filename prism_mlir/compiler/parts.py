@@ -25,6 +25,7 @@ from prism_mlir.graph.program import Program
 from prism_mlir.search.limits import SearchLimits
 from prism_mlir.search.moves import as_copy, runs_of_moves
 from prism_mlir.search.partition import Cut, Part, block_operators, crossing, part_of, partition
+from prism_mlir.search.viewed_part import viewed_part
 from prism_mlir.tune.records.store import Records
 from prism_mlir.tune.roofline import roofline
 from prism_mlir.tune.targets import find_target
@@ -79,10 +80,7 @@ def build_program(
         kept = records or Records.none(), used, memory or Memory()
         builder = _Builder(program, options, place, prepare, progress, *kept)
         parts = builder.merge(builder.build(0, len(program.nodes)))
-    bounds = [0]
-    for built in parts:
-        bounds.append(bounds[-1] + built.part.count)
-    return BuiltProgram(parts, tuple(crossing(program, b) for b in bounds[1:-1]))
+    return BuiltProgram(parts, tuple(crossing(program, built.part.first) for built in parts[1:]))
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,7 +106,9 @@ class _Builder:
     tried: dict[tuple[int, int], BuiltPart | CodegenError] = field(default_factory=dict)
 
     def build(self, first: int, last: int) -> tuple[BuiltPart, ...]:
-        """Parts for operators ``first .. last - 1``."""
+        """Parts for operators ``first .. last - 1``; none where they are but views of what others compute."""
+        if viewed_part(self.program, first, last) is None:
+            return ()
         whole: tuple[BuiltPart, ...] = ()
         if last - first <= self.options.limits.operators:
             try:
@@ -126,7 +126,7 @@ class _Builder:
             try:
                 found.append(cut(first, last))
             except CodegenError as error:
-                failure = failure or error
+                failure = error if cut == self._pieces else failure or error  # of a cut that was possible
                 continue
             if cut == self._between_moves or not self.options.alternatives:
                 break
@@ -139,8 +139,7 @@ class _Builder:
         """Put neighbours together where the model finds one part faster than both."""
         merged, k = list(parts), 0 if self.options.alternatives else len(parts)
         while k + 1 < len(merged) and not any(p.discovery.interrupted for p in merged):
-            first = sum(p.part.count for p in merged[:k])
-            last = first + sum(p.part.count for p in merged[k : k + 2])
+            first, last = merged[k].part.first, merged[k + 1].part.last
             try:
                 fits = last - first <= self.options.limits.operators
                 both = (self.whole(first, last),) if fits else ()
@@ -156,7 +155,8 @@ class _Builder:
     def whole(self, first: int, last: int) -> BuiltPart:
         """Operators ``first .. last - 1`` as one part. Raises :class:`CodegenError` where that cannot be built."""
         if (first, last) not in self.tried:
-            part = part_of(self.program, first, last)
+            part = viewed_part(self.program, first, last)
+            assert part is not None, "there is something to compute"
             part = replace(part, program=as_copy(part.program) or part.program)
             if last - first == len(self.program.nodes):
                 part = replace(part, program=replace(part.program, name=self.program.name))
@@ -184,7 +184,7 @@ class _Builder:
 
     def _singles(self, first: int, last: int) -> tuple[BuiltPart, ...]:
         """Each operator by itself, as a program runs that nobody fuses."""
-        return tuple(self.whole(k, k + 1) for k in range(first, last))
+        return tuple(part for k in range(first, last) for part in self.build(k, k + 1))
 
     def _floor_us(self, first: int, last: int) -> float:
         """The least that a kernel can take in the model: the roofline, and until memory delivers at full speed."""
