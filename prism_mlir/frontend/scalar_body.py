@@ -82,6 +82,7 @@ UNARY: dict[str, Callable[[Any], Any]] = {
     "math.cosh": lambda v: (sympy.exp(v) + sympy.exp(-v)) / 2,
     "math.sqrt": sympy.sqrt,
     "math.rsqrt": lambda v: 1 / sympy.sqrt(v),
+    "math.tan": lambda v: sympy.sin(v) / sympy.cos(v),
     "math.tanh": sympy.tanh,
     "math.erf": sympy.erf,
     "math.erfc": lambda v: 1 - sympy.erf(v),

@@ -263,6 +263,7 @@ LINALG: dict[str, Meaning] = {
     "math_log10": lambda a: np.log10(a),
     "math_log1p": lambda a: np.log1p(a),
     "math_log2": lambda a: np.log2(a),
+    "math_tan": np.tan,
     "math_tanh": np.tanh,
     "matmul": matmul,
     "matmul_accumulates": lambda a, w, c: a @ w + c,
