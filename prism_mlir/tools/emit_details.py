@@ -27,7 +27,7 @@ from prism_mlir.graph.data import graph_to_data, schedule_to_data
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode, program_types
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule, ScheduledGraph
-from prism_mlir.search.partition import part_of
+from prism_mlir.search.viewed_part import viewed_part
 from prism_mlir.tune.cost import KernelCost, cost
 from prism_mlir.tune.roofline import Roofline, roofline
 from prism_mlir.tune.sized import SizedKernel, sized_kernels
@@ -62,10 +62,8 @@ def details_text(done: Compilation) -> str:
 
 def details(done: Compilation) -> dict[str, Any]:
     """The content of ``details.json``."""
-    target, first, parts = find_target(done.options.target), 0, []
-    for built in done.built.parts:
-        parts.append(_part(done, built, first, target))
-        first += built.part.count
+    target = find_target(done.options.target)
+    parts = [_part(done, built, target) for built in done.built.parts]
     return {
         "format": FORMAT,
         "target": {name: getattr(target, name) for name in _TARGET},
@@ -75,12 +73,12 @@ def details(done: Compilation) -> dict[str, Any]:
     }
 
 
-def _part(done: Compilation, built: BuiltPart, first: int, target: Target) -> dict[str, Any]:
-    program, selection = built.part.program, built.selection
-    count = len(program.nodes)
+def _part(done: Compilation, built: BuiltPart, target: Target) -> dict[str, Any]:
+    program, selection, part = built.part.program, built.selection, built.part
+    alone = (viewed_part(done.program, k, k + 1) for k in range(part.first, part.last))
     return {
         "name": program.name,
-        "operators": [first, first + count],
+        "operators": [part.first, part.last],
         "program": _program(program),
         "roofline": _roofline(roofline(program, target)),
         **_graphs(done, built),
@@ -88,7 +86,7 @@ def _part(done: Compilation, built: BuiltPart, first: int, target: Target) -> di
         "measured": _measured(selection),
         "code": graph_to_data(selection.ranked.scheduled.graph),
         "kernels": _kernels(program, selection.ranked.scheduled, target),
-        "unfused": [_alone(part_of(done.program, k, k + 1).program, target) for k in range(first, first + count)],
+        "unfused": [_alone(one.program, target) for one in alone if one is not None],
     }
 
 
