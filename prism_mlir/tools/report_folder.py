@@ -74,6 +74,12 @@ def _report(folder: Path) -> Data:
     value = read_json(path)
     if not isinstance(value, dict) or "versions" not in value:
         raise InputError("this is not the report of a compilation", Location(str(path), 1, 1), "compile again")
+    if "islands" in value:
+        own = sorted(str(p.parent) for p in folder.glob("*/report.json"))
+        hint = f"name one of {', '.join(own)}" if own else "compile the function again"
+        raise InputError(
+            "this is of a function in islands, each with a page of its own", Location(str(path), 1, 1), hint
+        )
     return Data(value, "report.json: ")
 
 

@@ -21,7 +21,7 @@ NAMES = (
     "rank",
     "time",
     "graph",
-    "sizes",
+    "grid",
     "warps",
     "stages",
     "shared memory",
@@ -105,7 +105,7 @@ def view(contents: Contents, k: int) -> Schedules:
     ranked = [_read(row) for row in ranking["rows"].list()[:MOST]]
     if not ranked:
         raise InputError(f"{ranking.place} holds no schedule")
-    numbers = {g["code"].text(): n for n, g in enumerate(detailed["graphs"].list(), 1) if g.get("code") is not None}
+    names = _named(detailed)
     chosen = _chosen(ranked, part["schedule"].value, part["graph"]["fingerprint"].text(), detailed)
     measured = _measured(ranked, detailed)
     times = [r.us for r in ranked] + [us for _, us in measured]
@@ -120,8 +120,8 @@ def view(contents: Contents, k: int) -> Schedules:
         for n in order
     ]
     points += [Point(across.at(ranked[n].shared / KIB), down.at(us), "measured") for n, us in measured]
-    tips = [_cells(n, ranked[n], numbers) for n in order]
-    tips += [(f"{n + 1}", f"{time(us)} measured", *_cells(n, ranked[n], numbers)[2:]) for n, us in measured]
+    tips = [_cells(n, ranked[n], names) for n in order]
+    tips += [(f"{n + 1}", f"{time(us)} measured", *_cells(n, ranked[n], names)[2:]) for n, us in measured]
     return Schedules(
         ranking["ranked"].count(),
         tuple(points),
@@ -130,7 +130,7 @@ def view(contents: Contents, k: int) -> Schedules:
         tuple(Tick(across.at(t), number(t)) for t in even_ticks(across.high)),
         tuple(Tick(down.at(t), time(t)) for t in log_ticks(down.low, down.high)),
         Tick(across.at(chip), size(chip * KIB)) if chip <= across.high else None,
-        tuple(Row(n == chosen, _cells(n, ranked[n], numbers)) for n in _listed(len(ranked), chosen)),
+        tuple(Row(n == chosen, _cells(n, ranked[n], names)) for n in _listed(len(ranked), chosen)),
         bool(measured),
         tuple((r["schedule"].text(), r["reason"].text()) for r in part["refused"].list()),
     )
@@ -176,16 +176,41 @@ def _point(r: Ranked, kind: str, across: Axis, down: Axis) -> Point:
     return Point(across.at(r.shared / KIB), down.at(r.us), kind)
 
 
-def _cells(n: int, r: Ranked, numbers: Mapping[str, int]) -> tuple[str, ...]:
-    schedule = r.schedule
-    sizes = " ".join(f"{p}={v.count()}" for p, v in schedule["sizes"].items()) or "one block"
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A graph by the number that it has on the page, and the dims of its loops."""
+
+    number: int
+    loops: frozenset[str]
+
+
+def _named(detailed: Data) -> dict[str, Named]:
+    """The listed graphs by the fingerprint of their code."""
+    found = {}
+    for number_, row in enumerate(detailed["graphs"].list(), 1):
+        blocks = [n["block"] for n in row["graph"]["nodes"].list() if n.get("block") is not None]
+        loops = frozenset(b["loop"].text() for b in blocks if b.get("loop") is not None)
+        if row.get("code") is not None:
+            found[row["code"].text()] = Named(number_, loops)
+    return found
+
+
+def _sizes(sizes: Data, loops: frozenset[str]) -> str:
+    """Blocks along each dim of the grid, and turns of the loop."""
+    grid = " ".join(f"{p}={v.count()}" for p, v in sizes.items() if p not in loops) or "one block"
+    turns = " ".join(f"{p}={v.count()}" for p, v in sizes.items() if p in loops)
+    return f"{grid}, loop {turns}" if turns else grid
+
+
+def _cells(n: int, r: Ranked, names: Mapping[str, Named]) -> tuple[str, ...]:
+    schedule, graph = r.schedule, names.get(r.graph)
+    sizes = _sizes(schedule["sizes"], frozenset() if graph is None else graph.loops)
     known = {"sizes", "warps", "stages"}
     more = "".join(f", {name} {v.value}" for name, v in schedule.items() if name not in known)
-    graph = numbers.get(r.graph)
     return (
         str(n + 1),
         time(r.us),
-        str(graph) if graph else r.graph[:8],
+        r.graph[:8] if graph is None else str(graph.number),
         sizes,
         str(schedule["warps"].count()),
         f"{schedule['stages'].count()}{more}",

@@ -341,6 +341,16 @@ def test_what_a_user_can_get_wrong_is_one_line(
     assert not (folder / "report.html").exists()
 
 
+def test_islands_have_pages_of_their_own(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    whole = tmp_path / "whole"
+    shutil.copytree(folder, whole / "first")
+    shutil.copytree(folder, whole / "second")
+    (whole / "report.json").write_text(json.dumps({"islands": [{}, {}], "versions": {}}))
+    assert main(["report", str(whole)]) == 1
+    assert f"each with a page of its own, name one of {whole}/first, {whole}/second\n" in capsys.readouterr().err
+    assert main(["report", str(whole / "first"), "-q", "--no-counters"]) == 0
+
+
 def test_a_page_that_is_there_is_replaced_whole(folder: Path) -> None:
     (folder / "report.html").write_text("old")
     assert report_of(folder).startswith("<!DOCTYPE html>")

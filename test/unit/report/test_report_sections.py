@@ -221,7 +221,20 @@ def test_schedules_are_points_the_chosen_one_on_top() -> None:
     assert chosen.y > slower.y  # faster is lower
     assert found.limit is None
     assert (found.ranked, found.shown) == (7, 2)
-    assert found.tips[1] == ("1", "22 µs", "1", "i=64 x=128", "4", "2", "4 KiB", "128", "3", "40", "977 KiB", "dram")
+    assert found.tips[1] == (
+        "1",
+        "22 µs",
+        "1",
+        "x=128, loop i=64",
+        "4",
+        "2",
+        "4 KiB",
+        "128",
+        "3",
+        "40",
+        "977 KiB",
+        "dram",
+    )
     assert found.tips[0][5] == "1, orientation upright"
     assert [r.chosen for r in found.rows] == [True, False]
 
