@@ -13,7 +13,7 @@ JOBS   ?= 2
 BIN    := .venv/bin
 
 # Tests that load jaxlib: its LLVM and Triton's do not go together in one process.
-WITH_JAX := $(addprefix test/unit/,compiler/test_dask.py frontend)
+WITH_JAX := $(addprefix test/unit/,compiler/test_dask.py docs/test_jax_page.py frameworks/test_jax_jit.py frontend)
 
 .PHONY: demo test test-extras bench mutation docs clean environment environment-extras
 .DEFAULT_GOAL := demo
