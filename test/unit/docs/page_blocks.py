@@ -201,30 +201,38 @@ _COMPILED: dict[tuple[str, ...], tuple[int, str, dict[str, bytes]]] = {}
 def execute(command: str, folder: Path) -> tuple[int, str]:
     """Exit code and output of a command. One of ours is run in this process, and a compilation of an example once."""
     words = shlex.split(command, comments=True)
-    mains = {".venv/bin/prism": "prism_mlir.tools.prism", ".venv/bin/prism-opt": "prism_mlir.tools.prism_opt"}
+    words[0] = words[0].removeprefix(".venv/bin/")
+    mains = {"prism": "prism_mlir.tools.prism", "prism-opt": "prism_mlir.tools.prism_opt"}
     if words[0] not in mains or set("|>;&") & set(command):
-        done = subprocess.run(
-            ["bash", "-c", command],
-            cwd=folder,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            check=False,
-        )
-        return done.returncode, done.stdout
+        return in_shell(command, folder)
     repeats = words[1] == "compile" and words[2].startswith("examples/") and "-o" in words
     if not repeats:
         return in_process(mains[words[0]], words[1:], folder)
     key, out = tuple(words), folder / words[words.index("-o") + 1]
     if key in _COMPILED:
         code, printed, files = _COMPILED[key]
-        out.mkdir(parents=True, exist_ok=True)
         for name, content in files.items():
+            (out / name).parent.mkdir(parents=True, exist_ok=True)
             (out / name).write_bytes(content)
         return code, printed
     code, printed = in_process(mains[words[0]], words[1:], folder)
-    _COMPILED[key] = (code, printed, {p.name: p.read_bytes() for p in out.iterdir()} if out.is_dir() else {})
+    _COMPILED[key] = (code, printed, {str(p.relative_to(out)): p.read_bytes() for p in out.rglob("*") if p.is_file()})
     return code, printed
+
+
+def in_shell(command: str, folder: Path) -> tuple[int, str]:
+    """The same for any command; programs of the environment are found by their names."""
+    names = {**os.environ, "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+    done = subprocess.run(
+        ["bash", "-c", command],
+        cwd=folder,
+        env=names,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout
 
 
 def in_process(module: str, arguments: list[str], folder: Path) -> tuple[int, str]:
