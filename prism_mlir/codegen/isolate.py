@@ -12,13 +12,12 @@ import os
 import pickle
 import select
 import signal
-import sys
 import tempfile
-import threading
 import time
-import warnings
 from collections.abc import Callable
 from typing import NoReturn, TypeVar
+
+from prism_mlir.graph.quiet_fork import quiet_fork
 
 T = TypeVar("T")
 
@@ -42,7 +41,7 @@ def run_isolated(function: Callable[[], T], timeout: float = 120.0) -> T:
         return function()
     with tempfile.TemporaryFile() as stderr:
         reader, writer = os.pipe()
-        pid = _fork()
+        pid = quiet_fork()
         if pid == 0:
             os.close(reader)
             _child(function, writer, stderr.fileno())
@@ -67,22 +66,6 @@ def run_isolated(function: Callable[[], T], timeout: float = 120.0) -> T:
         raise value
     result: T = value
     return result
-
-
-def _fork() -> int:
-    """``os.fork``, without complaints about what belongs to other threads, which the child drops and never uses."""
-    with _FORKING, warnings.catch_warnings():
-        # The child runs one C++ pipeline and leaves through os._exit: threads of the parent are not missed.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # of JAX, which has threads of its own
-        hook, sys.unraisablehook = sys.unraisablehook, lambda _: None
-        try:
-            return os.fork()
-        finally:
-            sys.unraisablehook = hook
-
-
-_FORKING = threading.Lock()
 
 
 def _read_all(descriptor: int, deadline: float) -> bytes | None:

@@ -14,7 +14,6 @@ import signal
 import tempfile
 import threading
 import time
-import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from prism_mlir.graph.errors import InputError, LimitError, Location
+from prism_mlir.graph.quiet_fork import quiet_fork
 
 CPU_SECONDS = 300
 """Processor time for reading one text; a gigabyte takes less."""
@@ -101,7 +101,7 @@ def _try(call: Callable[[], object]) -> _Death | None:
     """What ended a child that made the call; None where it lived."""
     with tempfile.TemporaryFile() as errors:
         reader, writer = os.pipe()
-        pid = _fork()
+        pid = quiet_fork()
         if pid == 0:
             _child(call, reader, errors.fileno())
         os.close(writer)
@@ -112,14 +112,6 @@ def _try(call: Callable[[], object]) -> _Death | None:
             return None
         errors.seek(0)
         return _Death(os.WTERMSIG(status), _last_words(errors.read(1 << 16).decode(errors="replace")))
-
-
-def _fork() -> int:
-    with warnings.catch_warnings():
-        # The child parses and leaves through os._exit: threads of the parent are not missed.
-        warnings.simplefilter("ignore", DeprecationWarning)
-        warnings.filterwarnings("ignore", "os.fork", RuntimeWarning)  # of JAX, which has threads of its own
-        return os.fork()
 
 
 def _wait(pid: int, reader: int) -> tuple[int, bool]:
