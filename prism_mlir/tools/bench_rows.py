@@ -120,7 +120,8 @@ def build_rows(want: Wanted, progress: Callable[[str], None]) -> list[MeasuredRo
     if not found:
         raise failed[0][1]
     for path, why in failed:
-        print(f"warning: {path} is left out: {why.message}", file=sys.stderr)
+        advice = "" if why.hint is None else f", {why.hint}"
+        print(f"warning: {path} is left out: {why.message}{advice}", file=sys.stderr)
     return found
 
 

@@ -11,6 +11,7 @@ from rich.table import Table
 
 from prism_mlir.tools import options as opt
 from prism_mlir.tools.option_groups import flat
+from prism_mlir.tools.search_options import with_advice
 from prism_mlir.tools.terminal import Terminal, new_table, print_table
 from prism_mlir.tools.usage import Interrupted
 
@@ -110,7 +111,7 @@ def _print(console: Console, name: str, discovery: Discovery, answers: list[Answ
     print_table(console, table)
     funnel = discovery.funnel
     for reason in funnel.stopped_by:
-        console.print(f"stopped  {reason}", markup=False)
+        console.print(f"stopped  {with_advice(reason)}", markup=False)
     for what in funnel.left:
         console.print(f"left     {what}", markup=False)
     for reason in _unknown_reasons(discovery):

@@ -57,3 +57,14 @@ def _parse(pair: str, known: list[str]) -> tuple[str, float]:
         return name, float(text) if name == "seconds" else int(text)
     except ValueError:
         raise InputError(f"limit {name} needs a number, got '{text}'") from None
+
+
+def with_advice(reason: str) -> str:
+    """Why a search ended, and the option that lets it go on.
+
+    >>> with_advice("states limit of 50"), with_advice("time limit of 2.0 s"), with_advice("interrupted")
+    ('states limit of 50 (raise it with --max-states)', 'time limit of 2.0 s (raise it with --time-limit)', 'interrupted')
+    """
+    name, limit, _ = reason.partition(" limit of ")
+    options = {"time": "--time-limit", **{name: f"--max-{name}" for name in ("states", "structures", "candidates")}}
+    return f"{reason} (raise it with {options[name]})" if limit and name in options else reason

@@ -15,6 +15,7 @@ from prism_mlir.compiler.pipeline import Compilation
 from prism_mlir.compiler.selection import Selection
 from prism_mlir.graph.launch_info import KernelLaunch
 from prism_mlir.search.limits import OUT_OF_TIME
+from prism_mlir.tools.search_options import with_advice
 from prism_mlir.verify.verdict import Status
 
 
@@ -83,11 +84,11 @@ def _stopped(reason: str, time_limit: float | None) -> str:
     """Why a search ended, in terms of the limit that was given, of which a search gets a part.
 
     >>> _stopped("time limit of 1.25 s", 10.0), _stopped("states limit of 5", 10.0)
-    ('time limit of 10 s, of which this search had 1.2 s', 'states limit of 5')
+    ('time limit of 10 s, of which this search had 1.2 s', 'states limit of 5 (raise it with --max-states)')
     """
     own = re.fullmatch(rf"{OUT_OF_TIME} of ([0-9.e+-]+) s", reason)
     if own is None or time_limit is None:
-        return reason
+        return with_advice(reason)
     return f"{OUT_OF_TIME} of {time_limit:g} s, of which this search had {float(own[1]):.1f} s"
 
 

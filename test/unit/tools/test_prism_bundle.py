@@ -265,7 +265,7 @@ def test_a_program_without_right_code_is_left_out_of_several(
     assert main(["bundle", str(tmp_path / "both"), str(source), str(other), *arguments]) == 0
     err = capsys.readouterr().err
     assert err.startswith(f"warning: {other} is left out: graph ")
-    assert err.endswith("it is wrong\n")
+    assert err.endswith("it is wrong, report this as a bug of Prism\n")
     rows = json.loads((tmp_path / "both" / "bundle.json").read_text())["rows"]
     assert [row["name"] for row in rows] == ["scaled"]
     assert main(["bundle", str(tmp_path / "none"), str(other), *arguments]) == 1

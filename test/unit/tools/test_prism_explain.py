@@ -139,7 +139,7 @@ def test_the_same_graph_twice_is_told() -> None:
 
 def test_a_limit_tells_what_it_left(capsys: pytest.CaptureFixture[str]) -> None:
     lines = explained(capsys, str(EXAMPLES / "rms_norm.mlir"), "--max-states", "50")
-    assert "stopped  states limit of 50" in lines
+    assert "stopped  states limit of 50 (raise it with --max-states)" in lines
     assert "left     1 of 2 load sets" in lines
 
 

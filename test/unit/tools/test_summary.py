@@ -19,8 +19,9 @@ EXAMPLES = Path(__file__).resolve().parents[3] / "examples"
     [
         ("time limit of 0.2 s", 2.0, "time limit of 2 s, of which this search had 0.2 s"),
         ("time limit of 1.2345678 s", 10.0, "time limit of 10 s, of which this search had 1.2 s"),
-        ("time limit of 5.0 s", None, "time limit of 5.0 s"),  # --limit seconds=5
-        ("states limit of 50", 10.0, "states limit of 50"),
+        ("time limit of 5.0 s", None, "time limit of 5.0 s (raise it with --time-limit)"),  # --limit seconds=5
+        ("states limit of 50", 10.0, "states limit of 50 (raise it with --max-states)"),
+        ("interrupted", 10.0, "interrupted"),
     ],
 )
 def test_a_time_limit_is_the_one_that_was_given(reason: str, limit: float | None, said: str) -> None:
