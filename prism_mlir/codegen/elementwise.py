@@ -16,7 +16,7 @@ import sympy
 from prism_mlir.codegen.builder import Builder
 from prism_mlir.graph.errors import CodegenError
 from prism_mlir.graph.ops import MONOIDS, Op
-from prism_mlir.graph.scalar_fn import Keep, Positive, X
+from prism_mlir.graph.scalar_fn import Ceil, Floor, Keep, Positive, Round, Trunc, X
 
 _FAST = "fastmath<fast>"
 _FUNCTIONS = {
@@ -26,6 +26,10 @@ _FUNCTIONS = {
     sympy.erf: "erf",
     sympy.sin: "sin",
     sympy.cos: "cos",
+    Floor: "floor",
+    Ceil: "ceil",
+    Trunc: "trunc",
+    Round: "roundeven",
 }
 _CONTRACT = (
     "fastmath<contract>"  # lets a product and a sum become one fused operation, which rounds once instead of twice

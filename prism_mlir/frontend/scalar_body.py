@@ -20,7 +20,7 @@ from prism_mlir.frontend.tensor_graph import Kind, SourceTensor, TensorGraph, Te
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.errors import Location, UnsupportedError
 from prism_mlir.graph.program import row_major
-from prism_mlir.graph.scalar_fn import Positive, ScalarFn, X
+from prism_mlir.graph.scalar_fn import Ceil, Floor, Positive, Round, ScalarFn, Trunc, X
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,21 +69,33 @@ class Comparison:
 
 Value = Const | View | Unknown | Comparison | Table
 
+
+def _half_away(value: Any) -> Any:
+    """Rounded to the nearest integer, away from zero where two are as near. Every step is exact in any type of floats."""
+    fraction = sympy.Abs(value - Trunc(value))
+    return Trunc(value) + (1 - Positive(sympy.Rational(1, 2) - fraction)) * (Positive(value) - Positive(-value))
+
+
 UNARY: dict[str, Callable[[Any], Any]] = {
     "arith.negf": lambda v: -v,
     "math.absf": sympy.Abs,
+    "math.ceil": Ceil,
     "math.exp": sympy.exp,
     "math.exp2": lambda v: 2**v,
     "math.expm1": lambda v: sympy.exp(v) - 1,
+    "math.floor": Floor,
     "math.log": sympy.log,
     "math.log1p": lambda v: sympy.log(1 + v),
     "math.log2": lambda v: sympy.log(v) / sympy.log(2),
     "math.log10": lambda v: sympy.log(v) / sympy.log(10),
     "math.cosh": lambda v: (sympy.exp(v) + sympy.exp(-v)) / 2,
     "math.sqrt": sympy.sqrt,
+    "math.round": _half_away,
+    "math.roundeven": Round,
     "math.rsqrt": lambda v: 1 / sympy.sqrt(v),
     "math.tan": lambda v: sympy.sin(v) / sympy.cos(v),
     "math.tanh": sympy.tanh,
+    "math.trunc": Trunc,
     "math.erf": sympy.erf,
     "math.erfc": lambda v: 1 - sympy.erf(v),
     "math.sin": sympy.sin,

@@ -11,6 +11,7 @@ import ast
 import math
 from collections.abc import Callable
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -24,6 +25,8 @@ from prism_mlir.graph.errors import InputError
 X = sympy.Symbol("x", real=True)
 
 MAX_EXPONENT = 1024  # of a number; sympy computes it exactly, however many digits it has
+MAX_BITS = 1 << 14  # of a number's numerator or denominator
+MAX_TEXT = 10_000  # characters of a function; those of programs have some hundred
 
 
 class Positive(sympy.Function):  # type: ignore[misc]
@@ -48,6 +51,44 @@ class Keep(sympy.Function):  # type: ignore[misc]
         return None if not mask.is_number else b if mask == 0 else a
 
 
+class _Rounding(sympy.Function):  # type: ignore[misc]
+    """A function to integral values."""
+
+    nargs = (1,)
+    rounded: Callable[[Any], Any]
+
+    @classmethod
+    def eval(cls, value: Any) -> Any:
+        """The value for a number; ``None`` leaves the call as it is."""
+        if not (value.is_number and value.is_extended_real and value.is_finite):
+            return None
+        return sympy.Integer(cls.rounded(value if value.is_Rational else sympy.Rational(float(value))))
+
+
+class Floor(_Rounding):
+    """The largest integer that is not above the argument."""
+
+    rounded = staticmethod(sympy.floor)
+
+
+class Ceil(_Rounding):
+    """The smallest integer that is not below the argument."""
+
+    rounded = staticmethod(sympy.ceiling)
+
+
+class Trunc(_Rounding):
+    """The argument without its fraction."""
+
+    rounded = staticmethod(int)
+
+
+class Round(_Rounding):
+    """The nearest integer, the even one of two."""
+
+    rounded = staticmethod(lambda value: round(Fraction(int(value.p), int(value.q))))
+
+
 _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "exp": sympy.exp,
     "log": sympy.log,
@@ -63,6 +104,10 @@ _FUNCTIONS: dict[str, Callable[..., Any]] = {
     "Min": sympy.Min,
     "Positive": Positive,
     "Keep": Keep,
+    "Floor": Floor,
+    "Ceil": Ceil,
+    "Trunc": Trunc,
+    "Round": Round,
 }
 
 _NUMPY: dict[Any, Callable[..., Any]] = {
@@ -75,6 +120,10 @@ _NUMPY: dict[Any, Callable[..., Any]] = {
     sympy.Abs: np.abs,
     Positive: lambda v: (v > 0).astype(np.float64),
     Keep: lambda mask, a, b: np.where(mask != 0, a, b),
+    Floor: np.floor,
+    Ceil: np.ceil,
+    Trunc: np.trunc,
+    Round: np.rint,
 }
 
 
@@ -105,7 +154,10 @@ class ScalarFn:
     @staticmethod
     def parse(text: str) -> ScalarFn:
         """Read a function from text. Raises :class:`InputError` on anything but arithmetic and known functions."""
-        return ScalarFn.of(_parse(text))
+        try:
+            return ScalarFn.of(_parse(text))
+        except (ArithmeticError, RecursionError, ValueError, TypeError) as error:  # of sympy, on numbers that are none
+            raise InputError(f"cannot read scalar function '{text[:60]}': {type(error).__name__}") from None
 
     @property
     def expr(self) -> Any:
@@ -128,6 +180,8 @@ class ScalarFn:
 
 @lru_cache(maxsize=4096)
 def _parse(text: str) -> Any:
+    if len(text) > MAX_TEXT:
+        raise InputError(f"scalar function '{text[:60]}' has {len(text)} characters, at most {MAX_TEXT} are taken")
     try:
         tree = ast.parse(text, mode="eval")
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
@@ -160,6 +214,8 @@ def _convert(node: ast.expr, text: str) -> Any:
 
 
 def _call(name: str, arguments: list[Any], text: str) -> Any:
+    if name == "exp" and any(a.is_number and not _is_small(a) for a in arguments):
+        raise InputError(f"scalar function '{text[:60]}' raises e to a power that is not below {MAX_EXPONENT}")
     try:
         return _FUNCTIONS[name](*arguments)
     except TypeError:
@@ -179,9 +235,21 @@ def _binary(op: ast.operator, left: Any, right: Any, text: str) -> Any:
         case ast.Pow():
             if left.is_number and right.is_extended_real and right.is_number and abs(right) > MAX_EXPONENT:
                 raise InputError(f"scalar function '{text[:60]}' raises a number to a power above {MAX_EXPONENT}")
+            if left.is_Rational and right.is_Integer and _bits(left) * abs(int(right)) > MAX_BITS:
+                raise InputError(f"scalar function '{text[:60]}' holds a number of more than {MAX_BITS} bits")
             return left**right
         case _:
             raise InputError(f"scalar function '{text[:60]}' uses an operator other than + - * / **")
+
+
+def _is_small(number: Any) -> bool:
+    """Whether a number is known to be below ``MAX_EXPONENT``. Towers of powers have more digits than there is time for."""
+    value = complex(number)
+    return abs(value) < MAX_EXPONENT
+
+
+def _bits(number: Any) -> int:
+    return max(int(number.p).bit_length(), int(number.q).bit_length())
 
 
 def _evaluate(expr: Any, x: NDArray[np.float64]) -> Any:
