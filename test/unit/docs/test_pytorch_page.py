@@ -33,7 +33,11 @@ def test_the_page_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     assert "linalg.generic" in names["text"]
 
 
-QUOTED = ("its results need gradients", "it has no operator that sums or contracts", "a dim of an argument is marked dynamic")
+QUOTED = (
+    "its results need gradients",
+    "it has no operator that sums or contracts",
+    "a dim of an argument is marked dynamic",
+)
 
 
 @pytest.mark.parametrize("reason", QUOTED)
