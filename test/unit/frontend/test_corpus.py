@@ -24,15 +24,8 @@ Array = NDArray[Any]
 CORPUS = Path(__file__).parents[2] / "inputs" / "corpus"
 FILES = {f"{folder}/{name}": fn for folder, table in (("jax", JAX), ("linalg", LINALG)) for name, fn in table.items()}
 
-# These are compiled as well where everything is tested; all others among the extras. One of each kind.
-COMPILED = (
-    "jax/dpa_gqa_decode",
-    "jax/softmax_lse",
-    "linalg/torch_safe_softmax",
-    "linalg/contract",
-    "linalg/pad",
-    "linalg/unpack",
-)
+# These are compiled in every test run, all others among the extras.
+COMPILED = ("jax/dpa_gqa_decode", "linalg/torch_safe_softmax", "linalg/pad")
 
 # Files that are not compiled, and why.
 NOT_COMPILED = {
