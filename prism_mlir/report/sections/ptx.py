@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -17,7 +17,6 @@ from prism_mlir.report.words import number, percent, size
 
 MOST_LINES = 4000  # of one file, and twice that of a page
 MOST_OPEN = 0.10  # share of the issued instructions from which on a block of lines is open
-HOTTEST = 8
 _LABEL = re.compile(r"^(\$?[\w$]+):")
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
 
@@ -177,12 +176,8 @@ def _totals(counts: Mapping[int, LineCounts]) -> Iterator[tuple[str, str, str]]:
         number(warps),
         f"{total('threads') / warps:.1f} of 32 threads active" if warps else "",
     )
-    used = total("global_bytes") / (32 * sectors) if sectors else 0
-    yield (
-        "global memory",
-        size(total("global_bytes")),
-        f"{number(sectors)} sectors, {percent(used)} of their bytes asked for",
-    )
+    asked = f", {total('global_bytes') / sectors:.1f} bytes asked for in each" if sectors else ""
+    yield "global memory", size(total("global_bytes")), f"{number(sectors)} sectors of 32 bytes{asked}"
     yield "shared memory", size(total("shared_bytes")), f"{number(waves)} wavefronts"
     yield (
         "bank conflicts",
@@ -194,19 +189,20 @@ def _totals(counts: Mapping[int, LineCounts]) -> Iterator[tuple[str, str, str]]:
 
 
 def _hottest(lines: Sequence[str], counts: Mapping[int, LineCounts]) -> Iterator[Hot]:
-    """The lines that move most, conflict most, and those issued most."""
+    """The lines that move most, that take most passes over shared memory, that conflict most, and that are issued most."""
 
-    def best(key: str, words: str, most: int) -> Iterator[Hot]:
-        ranked = sorted(counts, key=lambda n: (-float(getattr(counts[n], key)), n))
+    def best(what: Callable[[LineCounts], float], words: Callable[[float], str], most: int) -> None:
+        ranked = sorted(counts, key=lambda n: (-what(counts[n]), n))
         for n in ranked[:most]:
-            value = float(getattr(counts[n], key))
-            if value and n <= len(lines):
-                shown = size(value) if key.endswith("bytes") else number(value)
-                yield Hot(n, lines[n - 1].strip(), f"{shown} {words}")
+            if what(counts[n]) > 0 and n <= len(lines):
+                found.setdefault(n, []).append(words(what(counts[n])))
 
-    yield from best("global_bytes", "of global memory", 3)
-    yield from best("wavefronts", "wavefronts", 3)
-    yield from best("warps", "times issued", HOTTEST - 6)
+    found: dict[int, list[str]] = {}
+    best(lambda c: c.global_bytes, lambda v: f"{size(v)} of global memory", 3)
+    best(lambda c: c.wavefronts, lambda v: f"{number(v)} wavefronts", 3)
+    best(lambda c: c.wavefronts - c.ideal, lambda v: f"{number(v)} added by bank conflicts", 2)
+    best(lambda c: c.warps, lambda v: f"issued {number(v)} times", 2)
+    return (Hot(n, lines[n - 1].strip(), ", ".join(words)) for n, words in found.items())
 
 
 def _launch(row: Data) -> str:

@@ -391,8 +391,12 @@ def test_the_listing_has_counters_beside_the_lines() -> None:
     assert (ret.number, ret.heat, ret.waves, ret.conflicts) == (8, 3, "6", "+4")
     totals = {name: (value, note) for name, value, note in found.totals}
     assert totals["instructions of warps"] == ("10", "28.8 of 32 threads active")
-    assert totals["global memory"] == ("1 KiB", "32 sectors, 100% of their bytes asked for")
+    assert totals["global memory"] == ("1 KiB", "32 sectors of 32 bytes, 32.0 bytes asked for in each")
     assert totals["bank conflicts"] == ("4", "67% of the wavefronts")
+    assert [(h.number, h.what) for h in found.hot] == [
+        (6, "1 KiB of global memory, issued 8 times"),
+        (8, "6 wavefronts, 4 added by bank conflicts, issued 2 times"),
+    ]
     assert "add" in str(add.code) and "<span" in str(add.code)
 
 
