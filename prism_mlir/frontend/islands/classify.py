@@ -39,19 +39,33 @@ def blocks_of(function: Any) -> list[Block]:
     return found
 
 
-def steps_of(block: Block, refused: Mapping[int, object]) -> list[Step]:
-    """A block's operations as steps. refused: numbers of operations that are known to stay."""
+def steps_of(block: Block, refused: Mapping[int, object], sources: set[Any]) -> list[Step]:
+    """A block's operations as steps.
+
+    refused: numbers of operations that are known to stay
+    sources: results of sources in blocks that dominate this one; those of this block are added
+    """
     place = {result: k for k, op in enumerate(block.ops) for result in op.results}
     steps: list[Step] = []
     for k, op in enumerate(block.ops):
         read = list(reads(op))
-        unknown = [v for v in read if not (steps[place[v]].part is Part.SOURCE if v in place else is_constant(v))]
-        part = _part(op, unknown)
+        part = _part(op, [v for v in read if v not in sources])
+        if part is Part.SOURCE:
+            sources |= set(op.results)
         if part is Part.CANDIDATE and block.first + k in refused:
             part = Part.REST
         needs = frozenset(place[v] for v in read if v in place)
         steps.append(Step(part, needs, part is Part.REST and op.name.partition(".")[0] not in _PURE))
     return steps
+
+
+def all_steps(function: Any, refused: Mapping[int, object]) -> list[tuple[Block, list[Step], set[Any]]]:
+    """Each block that may hold islands, its operations as steps, and the sources that it can read."""
+    found, sources = [], set[Any]()
+    for block in blocks_of(function):
+        steps = steps_of(block, refused, sources)
+        found.append((block, steps, sources))
+    return found
 
 
 def _part(op: Any, unknown: Sequence[Any]) -> Part:
@@ -78,12 +92,6 @@ def misfit(op: Any, unknown: Iterable[Any]) -> str:
 def _held(value: Any) -> bool:
     """Whether a kernel can hold a value: a tensor of floats or truths, of known shape."""
     return element_of(value.type) in _FLOATS | MASKS
-
-
-def is_constant(value: Any) -> bool:
-    """Whether an operation of MLIR's own says what a value is, wherever it stands."""
-    operation = getattr(value.owner, "operation", None)  # a block has none
-    return operation is not None and operation.name == "arith.constant"
 
 
 def element_of(kind: Any) -> str | None:

@@ -12,12 +12,10 @@ from prism_mlir.frontend.import_linalg import import_module
 from prism_mlir.frontend.islands.classify import (
     BOUNDARY,
     MASKS,
-    blocks_of,
+    all_steps,
     element_of,
-    is_constant,
     misfit,
     reads,
-    steps_of,
 )
 from prism_mlir.frontend.islands.outline import Outlined, outline
 from prism_mlir.frontend.islands.phases import Part
@@ -205,12 +203,17 @@ class IslandFinder:
 
     def _left(self) -> Iterator[Left]:
         """What stays, without what only computes single numbers."""
-        for block in blocks_of(functions(self.upstream)[self.function]):
-            for k, (op, step) in enumerate(zip(block.ops, steps_of(block, self._refused), strict=True)):
-                if step.part is not Part.REST or not any(_is_shaped(r.type) for r in op.results):
+        for block, steps, sources in all_steps(functions(self.upstream)[self.function], self._refused):
+            for k, (op, step) in enumerate(zip(block.ops, steps, strict=True)):
+                if step.part is not Part.REST or op is block.ops[-1] or not _is_on_tensors(op):
                     continue
-                why = self._refused.get(block.first + k) or misfit(op, [v for v in reads(op) if not is_constant(v)])
+                why = self._refused.get(block.first + k) or misfit(op, [v for v in reads(op) if v not in sources])
                 yield Left(op.name, self.upstream.locate(op), why)
+
+
+def _is_on_tensors(op: Any) -> bool:
+    """Whether it gives tensors or buffers, or reads some and gives nothing."""
+    return any(_is_shaped(v.type) for v in (op.results or op.operands))
 
 
 def _is_shaped(kind: Any) -> bool:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from prism_mlir.frontend.islands.classify import Block, blocks_of, is_constant, reads, steps_of
+from prism_mlir.frontend.islands.classify import Block, all_steps, reads
 from prism_mlir.frontend.islands.phases import Part, plan
 
 Name = Callable[[tuple[int, ...]], str]
@@ -31,28 +31,31 @@ def outline(function: Any, refused: Mapping[int, object], name: Name) -> list[Ou
 
     refused: numbers of operations that are to stay;  name: what to call the function of given operations
     """
-    found = []
-    for block in blocks_of(function):
-        steps = steps_of(block, refused)
+    found, read_before = [], list[Any]()
+    for block, steps, sources in all_steps(function, refused):
         planned = plan(steps)
+        read_before += [op for op, s in zip(block.ops, steps, strict=True) if s.part is Part.SOURCE and _is_read(op)]
         if not planned.islands:
             continue
         terminator = block.ops[-1]
         for k in planned.order[:-1]:
             block.ops[k].move_before(terminator)
-        sources = {r for op, s in zip(block.ops, steps, strict=True) if s.part is Part.SOURCE for r in op.results}
         for island in planned.islands:
             numbers = tuple(block.first + k for k in island)
             found.append(_outline(function, block, island, sources, name(numbers)))
-        _drop_unused(op for op, s in zip(block.ops, steps, strict=True) if s.part is Part.SOURCE)
+    _drop_unused(read_before)
     return found
 
 
-def _drop_unused(sources: Iterable[Any]) -> None:
+def _drop_unused(sources: Sequence[Any]) -> None:
     """Erase sources that only islands read: they have copies of their own."""
-    for op in reversed(list(sources)):
-        if not any(True for r in op.results for _ in r.uses):
+    for op in reversed(sources):
+        if not _is_read(op):
             op.erase()
+
+
+def _is_read(op: Any) -> bool:
+    return any(True for r in op.results for _ in r.uses)
 
 
 def _outline(function: Any, block: Block, island: tuple[int, ...], sources: set[Any], name: str) -> Outlined:
@@ -62,7 +65,7 @@ def _outline(function: Any, block: Block, island: tuple[int, ...], sources: set[
     ops = [block.ops[k] for k in island]
     inside = {result for op in ops for result in op.results}
     read = dict.fromkeys(v for op in ops for v in reads(op) if v not in inside)
-    copied = [v for v in read if v in sources or is_constant(v)]
+    copied = [v for v in read if v in sources]
     inputs = [v for v in read if v not in set(copied)]
     outputs = [v for op in ops for v in op.results if _used_outside(v, ops)]
     place = ops[0].location

@@ -218,3 +218,24 @@ def test_dynamic_sizes_stay() -> None:
     cut = found(text)
     assert [i.numbers for i in cut.islands] == [(3,)]
     assert "linalg.matmul" in {x.operation for x in cut.left}
+
+
+def test_blocks_see_the_sources_of_those_before_and_effects_are_named() -> None:
+    text = dedent(f"""
+        func.func @main(%a: {T}, %b: {T}, %n: i32, %out: memref<8x8xf32>) -> {T} {{
+          {product("p", "a", "b")}
+          %three = arith.constant 3 : i32
+          %t = arith.cmpi slt, %n, %three : i32
+          cf.cond_br %t, ^yes(%p : {T}), ^no
+        ^yes(%x: {T}):
+          %q = linalg.matmul ins(%x, %b : {T}, {T}) outs(%p_f : {T}) -> {T}
+          bufferization.materialize_in_destination %q in restrict writable %out : ({T}, memref<8x8xf32>) -> ()
+          return %q : {T}
+        ^no:
+          return %p : {T}
+        }}
+    """)
+    cut = found(text)
+    assert [len(i.program.inputs) for i in cut.islands] == [2, 2]  # the zeros are a copy in each
+    assert [x.operation for x in cut.left] == ["bufferization.materialize_in_destination"]
+    assert cut.left[0].reason == "kernels are made of arith, linalg, math, tensor, not of bufferization"
