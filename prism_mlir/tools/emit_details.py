@@ -21,7 +21,6 @@ from typing import Any
 from prism_mlir.codegen.memory_plan import plan_memory
 from prism_mlir.compiler.parts import BuiltPart
 from prism_mlir.compiler.pipeline import Compilation
-from prism_mlir.compiler.selection import Selection
 from prism_mlir.graph.code_graph import code_graphs
 from prism_mlir.graph.data import graph_to_data, schedule_to_data
 from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode, program_types
@@ -29,6 +28,7 @@ from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule, ScheduledGraph
 from prism_mlir.search.viewed_part import viewed_part
 from prism_mlir.tune.cost import KernelCost, cost
+from prism_mlir.tune.profile import Profile
 from prism_mlir.tune.roofline import Roofline, roofline
 from prism_mlir.tune.sized import SizedKernel, sized_kernels
 from prism_mlir.tune.targets import Target, find_target
@@ -83,7 +83,7 @@ def _part(done: Compilation, built: BuiltPart, target: Target) -> dict[str, Any]
         "roofline": _roofline(roofline(program, target)),
         **_graphs(done, built),
         "ranking": None if selection.ranking is None else selection.ranking.to_dict(),
-        "measured": _measured(selection),
+        "measured": measured_rows(selection.profile),
         "code": graph_to_data(selection.ranked.scheduled.graph),
         "kernels": _kernels(program, selection.ranked.scheduled, target),
         "unfused": [_alone(one.program, target) for one in alone if one is not None],
@@ -135,9 +135,9 @@ def _graphs(done: Compilation, built: BuiltPart) -> dict[str, Any]:
     return {"proved": len(proved), "graphs": list(rows)}
 
 
-def _measured(selection: Selection) -> list[dict[str, Any]]:
+def measured_rows(profile: Profile | None) -> list[dict[str, Any]]:
     """Schedules that a GPU timed, fastest first: medians in microseconds, with inputs in memory and, where known, in L2."""
-    timings = () if selection.profile is None else selection.profile.timings
+    timings = () if profile is None else profile.timings
     return [
         {
             "graph": t.scheduled.graph.fingerprint,

@@ -13,9 +13,10 @@ from prism_mlir.graph.errors import InputError
 from prism_mlir.report.contents import Contents, Counted, LineCounts, launch_kernels
 from prism_mlir.report.data import Data
 from prism_mlir.report.highlight import ptx_lines
-from prism_mlir.report.words import number, percent, size
+from prism_mlir.report.words import number, percent, shortened, size
 
 MOST_LINES = 4000  # of one file, and twice that of a page
+MOST_CHARACTERS = 400  # of a line
 MOST_OPEN = 0.10  # share of the issued instructions from which on a block of lines is open
 _LABEL = re.compile(r"^(\$?[\w$]+):")
 _ENTRY = re.compile(r"\.entry\s+([\w$]+)")
@@ -88,8 +89,10 @@ def listing(
     name: str, text: str, counted: Counted, launches: Sequence[str] = (), most_lines: int = MOST_LINES
 ) -> Listing:
     """A file, with its counts where there are any."""
-    whole = text.splitlines()
-    shown = whole[:most_lines]
+    whole = [
+        line.replace("\r", "") for line in text.removesuffix("\n").split("\n")
+    ]  # lines as the PTX machine counts them
+    shown = [shortened(line, MOST_CHARACTERS) for line in whole[:most_lines]]
     code = ptx_lines("\n".join(shown) + "\n")
     issued = sum(c.warps for c in counted.lines.values())
     most = max((c.warps for c in counted.lines.values()), default=0.0)

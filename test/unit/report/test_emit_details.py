@@ -11,9 +11,10 @@ import pytest
 from prism_mlir.compiler.ranking import MOST, Point, Ranking
 from prism_mlir.graph.data import graph_from_data
 from prism_mlir.graph.errors import InputError
-from prism_mlir.graph.examples import rms_norm
-from prism_mlir.graph.schedule import Orientation, Schedule
-from prism_mlir.tools.emit_details import FORMAT
+from prism_mlir.graph.examples import rms_norm, softmax_matmul_block
+from prism_mlir.graph.schedule import Orientation, Schedule, ScheduledGraph
+from prism_mlir.tools.emit_details import FORMAT, measured_rows
+from prism_mlir.tune.profile import Profile, Timing
 from prism_mlir.tune.roofline import roofline
 from prism_mlir.tune.targets import find_target
 
@@ -91,6 +92,15 @@ def test_the_roofline_is_that_of_the_whole_program(details: Any) -> None:
     assert details["roofline"]["fma"] == 16 * 64 * 32
     floor = roofline(rms_norm(), find_target("sm_80"))
     assert floor.bytes == 2 * (16 * 1024 + 1024 * 1024 + 16 * 1024)
+
+
+def test_times_that_a_gpu_measured_are_written_as_medians() -> None:
+    scheduled = ScheduledGraph(softmax_matmul_block(), POINT.schedule)
+    timed = (Timing(scheduled, (3.0, 1.0, 2.0), (0.5, 0.7)), Timing(scheduled, (4.0,)))
+    first, second = measured_rows(Profile(timed, ()))
+    assert (first["us"], first["warm_us"], second["us"], second["warm_us"]) == (2.0, 0.6, 4.0, None)
+    assert (first["graph"], first["schedule"]["stages"]) == (scheduled.graph.fingerprint, 3)
+    assert measured_rows(None) == []
 
 
 def test_a_ranking_comes_back_from_records() -> None:

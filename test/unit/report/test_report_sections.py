@@ -406,6 +406,22 @@ def test_without_counters_everything_is_open_and_cold() -> None:
     assert {row.heat for f in found.folds for row in f.rows} == {0}
 
 
+def test_long_lines_and_long_files_are_cut_and_said_to_be() -> None:
+    text = ".global .b8 table[9999] = {" + "1, " * 9999 + "};\n" + "// more\n" * 99
+    found = ptx.listing("long.ptx", text, Counted({}, ""), most_lines=10)
+    assert (found.lines, found.left_out, sum(len(f.rows) for f in found.folds)) == (100, 90, 10)
+    assert str(found.folds[0].rows[0].code).endswith("…")
+    assert len(str(found.folds[0].rows[0].code.striptags())) == ptx.MOST_CHARACTERS
+
+
+def test_lines_are_numbered_as_the_machine_numbers_them() -> None:
+    """Only a newline ends a line: not a form feed, nor a carriage return before or without one."""
+    found = ptx.listing("odd.ptx", "one\r\ntwo\x0cstill two\rand still\u2028\nthree\n", Counted({}, ""))
+    rows = [r for f in found.folds for r in f.rows]
+    assert [r.number for r in rows] == [1, 2, 3]
+    assert rows[2].code.striptags() == "three"
+
+
 def test_a_missing_ptx_file_is_named() -> None:
     with pytest.raises(InputError, match=r"the folder has no softmax_matmul\.ptx"):
         ptx.view(contents(ptx={}), 0)
