@@ -77,8 +77,8 @@ class Kernels:
         """On a GPU: queued on torch's stream, not waited for. Memory is torch's, whose allocator knows the stream."""
         launch = self.result.launch
         with self.cuda.on_device(device):
-            kernels = self._kernels(device)
             outputs = [torch.empty(b.stored, dtype=DTYPES[o.dtype], device=device) for b, o in self._outputs()]
+            kernels = self._kernels(device)  # after torch has made its context current
             workspace = [torch.empty(max(1, n), dtype=torch.uint8, device=device) for n in launch.workspace]
             given = {a.index: _aligned(tensors[a.index], a) for a in launch.arguments(Role.INPUT)}
             pointers = {(Role.INPUT, k): t.data_ptr() for k, t in given.items()}

@@ -183,8 +183,8 @@ def _rms_norm(call: Call) -> list[Value]:
     value, weight = call["input"], call.get("weight")
     dims = _last(value, call["normalized_shape"])
     count, eps = prod(sizes_of(value)[d] for d in dims), call.get("eps")
-    if eps is None:
-        eps = {"f16": 2.0**-10, "bf16": 2.0**-7, "f32": 2.0**-23}.get(str(element_of(value)), 2.0**-52)
+    if eps is None:  # that of the type that it is computed in
+        eps = 2.0**-52 if str(element_of(value)) == "f64" else 2.0**-23
     scale = each(squares(value, dims), body=lambda s: rsqrt(plus(divide(s, number(count, s.type)), float(eps))))
     made = each(value, scale, body=multiply)
     if weight is not None:

@@ -28,6 +28,8 @@ def _same(call: Call) -> list[Value]:
 
 def _reshape(call: Call) -> list[Value]:
     """Views whose shape is known from the result: of the same elements, in order."""
+    if element_of(call["self"]) != call.result.element_type:
+        raise Refused("as another type")
     return [reshaped(call["self"], shape_of_kind(call.result))]
 
 

@@ -203,6 +203,23 @@ def test_what_has_no_rule_is_refused_at_its_node() -> None:
         to_mlir(lambda x: torch.exp(x).cumsum(0), ROW)
 
 
+def test_a_view_as_another_type_is_refused() -> None:
+    from prism_mlir.graph.errors import UnsupportedError
+    from prism_mlir.torch import to_mlir
+
+    with pytest.raises(UnsupportedError, match=r"aten\.view\.dtype as another type"):
+        to_mlir(lambda x: x.view(torch.int32).float(), ROW)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float32"])
+def test_a_norm_without_eps_has_that_of_the_type_it_is_computed_in(dtype: str) -> None:
+    """For small numbers eps is what counts: x / sqrt(x^2 + 2^-23) with x = 2^-13 is 1/3 of the largest that it can be."""
+    x = torch.full((1, 8), 2.0**-13, dtype=getattr(torch, dtype))
+    got = on_upstream(lambda t: torch.ops.aten._fused_rms_norm(t, [8], None, None)[0], (x,))
+    wanted = 2.0**-13 / (2.0**-26 + 2.0**-23) ** 0.5
+    torch.testing.assert_close(got, torch.full((1, 8), wanted, dtype=torch.float64), rtol=2.0**-8, atol=0)
+
+
 def test_casts_keep_what_they_round() -> None:
     """f32 to f16 and back drops 13 bits."""
     x = torch.tensor([1 + 2.0**-12, 1 + 2.0**-9, 3.0])
