@@ -50,16 +50,17 @@ def check_writable(path: Path, *, force: bool = False) -> None:
         raise InputError(
             f"cannot write '{path}': it is there already", None, "remove it, name another one, or give --force"
         )
-    if path.is_dir() and (path.is_symlink() or _is_archive(path) or not _is_bundle(path)):
+    if path.is_dir() and (path.is_symlink() or is_archive(path) or not _is_bundle(path)):
         raise InputError(f"cannot replace '{path}': it is a folder, and no bundle", None, "name another one")
-    if not path.is_dir() and not _is_archive(path):
+    if not path.is_dir() and not is_archive(path):
         raise InputError(f"cannot replace '{path}' with a folder: it is a file", None, "name another one")
 
 
 OTHER_ARCHIVES = (".rar", ".7z", ".tar", ".gz", ".bz2", ".xz", ".zst", ".tbz", ".tbz2", ".txz", ".lz4", ".cab")
 
 
-def _is_archive(path: Path) -> bool:
+def is_archive(path: Path) -> bool:
+    """Whether a file of that name is an archive."""
     return path.name.endswith((".tar.gz", ".tgz", ".zip"))
 
 

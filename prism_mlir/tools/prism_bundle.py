@@ -59,12 +59,15 @@ def _row_data(row: MeasuredRow) -> dict[str, Any]:
 
 
 def _print(terminal: Terminal, built: list[MeasuredRow], output: Path, size: int) -> None:
+    from prism_mlir.tools.archive import is_archive
+
     candidates = sum(len(row.candidates) for row in built)
     counted = f"{len(built)} program{'s' * (len(built) != 1)}, {candidates} candidate{'s' * (candidates != 1)}"
+    where = "the folder in it" if is_archive(output) else "that folder"
     lines = [
         f"packed   {counted}, {size / 1e6:.1f} MB, in {output}",
         *(f"left out {row.name}: {reason}" for row in built for reason in row.left_out),
-        "measure  python run.py --minutes 5, in that folder on a machine with a GPU",
+        f"measure  python run.py --minutes 5, in {where} on a machine with a GPU",
         "show     prism bench --read results.json",
     ]
     for line in lines:

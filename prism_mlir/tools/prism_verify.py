@@ -288,7 +288,7 @@ def _report(problem: Problem, judged: Sequence[Judged], groups: Sequence[str], s
 def _certificate_line(path: Path, judged: Sequence[Judged]) -> str:
     parts = [j.certified for j in judged if j.certified is not None]
     chains = sum(p.chain is not None for p in parts)
-    return f"{path}: {len(parts)} graphs, {chains} with a full chain of rule applications"
+    return f"{path}: {len(parts)} graph{'s' * (len(parts) != 1)}, {chains} with a full chain of rule applications"
 
 
 def _bound(log10: float | None) -> str:
