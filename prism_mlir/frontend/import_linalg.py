@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import replace
 from pathlib import Path
 
+from prism_mlir.frontend.bounds import check_bounds
 from prism_mlir.frontend.concat import Distributor, has_concat, result_parts
 from prism_mlir.frontend.emit_program import emit_program
 from prism_mlir.frontend.quotients import as_quotients
@@ -38,8 +39,12 @@ def import_file(source: str | Path, function: str | None = None) -> Program:
 
 
 def import_module(upstream: UpstreamModule, function: str | None = None) -> Program:
-    """Import one function of a module that :mod:`prism_mlir.frontend.upstream` read and normalised."""
+    """Import one function of a module that :mod:`prism_mlir.frontend.upstream` read and normalised.
+
+    Raises as :func:`import_file`, and :class:`LimitError` for what :mod:`prism_mlir.frontend.bounds` refuses.
+    """
     chosen, name = choose_function(upstream, function)
+    check_bounds(chosen, upstream)
     raised = raise_function(chosen, name, upstream)
     if not raised.results:
         raise UnsupportedError(f"@{name} returns nothing", upstream.locate(chosen), "return a tensor")

@@ -23,12 +23,16 @@ from hashlib import sha256
 from prism_mlir.graph.errors import InputError, LimitError, Location
 from prism_mlir.graph.quiet_fork import quiet_fork
 
-CPU_SECONDS = 300
-"""Processor time for reading one text; a gigabyte takes less."""
+CPU_SECONDS = 60
+"""Processor time for reading a text, and a second more for each megabyte of it."""
+
+MEMORY = 4 << 30
+"""Bytes of address space for reading a text, above what the process has, and 64 more for each character."""
 
 _WALL_SECONDS = 1800.0
 _LONGEST_SEARCH = 4 << 20  # characters of a text in which the place is looked for; every step parses a part of it
 _KEPT = 64
+_LAST_WORDS = ("Assertion", "LLVM ERROR", "bad_alloc", "UNREACHABLE", "out of memory")
 
 Reader = Callable[[str], object]
 
@@ -62,7 +66,7 @@ def check_survives(
         if key in _survived:
             _survived.move_to_end(key)
             return
-    death = _try(lambda: read(text))
+    death = _try(lambda: read(text), len(text))
     if death is not None:
         raise _error(death, text, filename, parse)
     with _lock:
@@ -75,7 +79,13 @@ def check_survives(
 def _error(death: _Death, text: str, filename: str, parse: Reader) -> InputError | LimitError:
     if death.signal in (signal.SIGXCPU, signal.SIGALRM):
         where = Location(filename, 1, 1)
-        return LimitError(f"upstream MLIR needs more than {CPU_SECONDS} s to read the text", where, "make it smaller")
+        return LimitError(
+            f"upstream MLIR needs more than {_seconds(len(text))} s to read the text", where, "make it smaller"
+        )
+    if "bad_alloc" in death.words or "memory" in death.words.lower():
+        return LimitError(
+            "upstream MLIR needs too much memory to read the text", Location(filename, 1, 1), "make it smaller"
+        )
     if death.signal == signal.SIGKILL:
         return LimitError("reading the text was killed", Location(filename, 1, 1), "there may be too little memory")
     reason = f"upstream MLIR cannot survive this text ({death.words or signal.Signals(death.signal).name})"
@@ -84,12 +94,12 @@ def _error(death: _Death, text: str, filename: str, parse: Reader) -> InputError
 
 def _place(text: str, filename: str, parse: Reader) -> Location:
     """Where the shortest beginning ends that the parser does not survive; the file's first line if that is none."""
-    if len(text) > _LONGEST_SEARCH or _try(lambda: parse(text)) is None:
+    if len(text) > _LONGEST_SEARCH or _try(lambda: parse(text), len(text)) is None:
         return Location(filename, 1, 1)
     lives, dies = 0, len(text)
     while dies - lives > 1:
         middle = (lives + dies) // 2
-        if _try(lambda end=middle: parse(text[:end])) is None:  # type: ignore[misc]
+        if _try(lambda end=middle: parse(text[:end]), len(text)) is None:  # type: ignore[misc]
             lives = middle
         else:
             dies = middle
@@ -97,13 +107,17 @@ def _place(text: str, filename: str, parse: Reader) -> Location:
     return Location(filename, line, lives - (text.rfind("\n", 0, lives) + 1) + 1)
 
 
-def _try(call: Callable[[], object]) -> _Death | None:
-    """What ended a child that made the call; None where it lived."""
+def _seconds(size: int) -> int:
+    return CPU_SECONDS + (size >> 20)
+
+
+def _try(call: Callable[[], object], size: int) -> _Death | None:
+    """What ended a child that made the call, on a text of that size; None where it lived."""
     with tempfile.TemporaryFile() as errors:
         reader, writer = os.pipe()
         pid = quiet_fork()
         if pid == 0:
-            _child(call, reader, errors.fileno())
+            _child(call, size, reader, errors.fileno())
         os.close(writer)
         status, late = _wait(pid, reader)
         if late:
@@ -129,7 +143,7 @@ def _wait(pid: int, reader: int) -> tuple[int, bool]:
     return status, late
 
 
-def _child(call: Callable[[], object], reader: int, errors: int) -> None:
+def _child(call: Callable[[], object], size: int, reader: int, errors: int) -> None:
     try:
         os.close(reader)
         os.dup2(errors, 2)
@@ -140,14 +154,31 @@ def _child(call: Callable[[], object], reader: int, errors: int) -> None:
         gc.disable()  # the parent's garbage may belong to threads that are not here
         faulthandler.disable()  # it would write a long report where the parent reads last words
         resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-        _, hard = resource.getrlimit(resource.RLIMIT_CPU)
-        most = CPU_SECONDS + int(time.process_time())
-        resource.setrlimit(resource.RLIMIT_CPU, (most if hard == resource.RLIM_INFINITY else min(most, hard), hard))
+        _limit(resource.RLIMIT_CPU, _seconds(size) + int(time.process_time()))
+        _limit(resource.RLIMIT_AS, MEMORY + 64 * size + _address_space())
         call()
     except BaseException:  # the parent meets the same exception, and it means more there
         pass
     finally:
         os._exit(0)
+
+
+def _limit(what: int, most: int) -> None:
+    """Lower a limit of this process to ``most``, if it is not lower already."""
+    import resource
+
+    soft, hard = resource.getrlimit(what)
+    known = [n for n in (soft, hard, most) if n != resource.RLIM_INFINITY]
+    resource.setrlimit(what, (min(known), hard))
+
+
+def _address_space() -> int:
+    """Bytes of address space that this process has; where the system does not say, as if it had a terabyte."""
+    try:
+        with open("/proc/self/statm", encoding="ascii") as stream:  # noqa: PTH123
+            return int(stream.read().split()[0]) * os.sysconf("SC_PAGE_SIZE")
+    except (OSError, ValueError):
+        return 1 << 40
 
 
 def _last_words(printed: str) -> str:
@@ -156,7 +187,7 @@ def _last_words(printed: str) -> str:
     >>> _last_words('python: OperationSupport.cpp:128: void f(): Assertion `value && "may never be null"\\' failed.')
     'may never be null'
     """
-    lines = [line.strip() for line in printed.splitlines() if "Assertion" in line or "LLVM ERROR" in line]
+    lines = [line.strip() for line in printed.splitlines() if any(w in line for w in _LAST_WORDS)]
     last = lines[-1] if lines else ""
     spoken = re.search(r'"([^"]+)"', last) or re.search(r"Assertion `(.*)' failed", last)
     return spoken[1] if spoken else last[:200]

@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 import re
+from math import prod
 
 import numpy as np
 
 from prism_mlir.graph.dtypes import DType, from_float64
+from prism_mlir.graph.errors import LimitError, Location
+
+MAX_SPLAT = 1 << 27
+"""Elements of a constant of one value that are handed to xDSL; a list of them takes a gigabyte."""
 
 _RANGE = re.compile(r'(?<=[^\s=(,\[<{:]":)(\d+:\d+) to \d*:\d+')  # after a closing quote
 _HEX = re.compile(r'dense<([^<>"]*0x[^<>"]*)> : tensor<(?:[\d?]+x)*(f16|bf16|f32|f64)>')
+_SPLAT = re.compile(r"dense<[^<>\[\]]+> : (?:tensor|vector|memref)<((?:[\d?]+x)+)")
+_LOCATION = re.compile(r'loc\("([^"]*)":(\d+):(\d+)\)')
 _ELEMENT = re.compile(r"[^\s,\[\]]+")
 
 
@@ -28,6 +35,20 @@ def for_xdsl(text: str) -> str:
     if " to " in text:
         text = _RANGE.sub(r"\1", text)
     return _HEX.sub(_bytes, text) if "0x" in text else text
+
+
+def check_splats(text: str, filename: str) -> None:
+    """Refuse constants of one value in more elements than ``MAX_SPLAT``: xDSL makes a list of all of them.
+
+    Raises :class:`LimitError`, placed where the text that upstream printed says.
+    """
+    for found in _SPLAT.finditer(text):
+        elements = prod(int(n) for n in found[1].split("x")[:-1] if n != "?")
+        if elements > MAX_SPLAT:
+            place = _LOCATION.search(text, found.end())
+            where = Location(filename, 1, 1) if place is None else Location(place[1], int(place[2]), int(place[3]))
+            reason = f"a constant of {elements} elements, at most {MAX_SPLAT} are taken here"
+            raise LimitError(reason, where, "make it an argument, or use prism compile")
 
 
 def _bytes(found: re.Match[str]) -> str:

@@ -38,6 +38,7 @@ from prism_mlir.dialects.sgraph.graph_ops import GraphOp
 from prism_mlir.dialects.sgraph.program_ops import ProgramOp
 from prism_mlir.frontend.text_guard import check_text
 from prism_mlir.frontend.upstream import read_module
+from prism_mlir.frontend.xdsl_text import check_splats
 from prism_mlir.graph.errors import InputError, LimitError, Location, UnsupportedError
 from prism_mlir.passes.located import parse_error
 
@@ -110,6 +111,7 @@ def read_ir(text: str, filename: str, ctx: Context) -> ModuleOp:
     if spans and _only_shell_left(text, spans):
         return _guarded(_parser(ctx, text, filename), filename)
     handed = read_module(_to_generic(text, spans, filename, ctx), filename).text
+    check_splats(handed, filename)
     try:
         module = _parse_handed(handed, filename, ctx)
     except ParseError:

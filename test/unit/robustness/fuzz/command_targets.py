@@ -21,7 +21,9 @@ LARGEST = 60_000  # bytes of a file of the corpus; most of larger ones is more o
 
 LOCATED = re.compile(r"^.*:\d+:\d+: error: ", re.MULTILINE)
 # A kernel that takes other arguments than were given, a grid that no machine has, limits that keep graphs from being found.
-COMMAND_LINE = re.compile(r"^error: (arguments? |the grid |the block |no proved graph for )", re.MULTILINE)
+COMMAND_LINE = re.compile(
+    r"^error: (arguments? |the grid |the block |no proved graph for |none of \d+ schedules of )", re.MULTILINE
+)
 LONGEST_LINE = 4_000
 
 FEW = ("--limit", "operators=4", "--limit", "states=200", "--limit", "seconds=5", "--limit", "candidates=8")
