@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -138,7 +139,7 @@ def _lines(done: DynamicCompilation, output: Path, files: dict[str, str]) -> lis
     lines.append(
         ("emitted", f"{', '.join(files)} in {output} ({seconds['search, proof, choice and code']:.2f} s so far)")
     )
-    return lines + _checked(done)
+    return [*lines, *_checked(done), ("page", f"prism report {shlex.quote(str(output))}")]
 
 
 def _chosen(variant: Variant) -> str:
