@@ -56,8 +56,12 @@ def report_crash(
     reproducer: Path | None,
     *,
     show_traceback: bool = False,
+    stdin: str | None = None,
 ) -> None:
-    """Two lines on standard error: what happened, and how to report it; and the reproducer, where one is wanted."""
+    """Two lines on standard error: what happened, and how to report it; and the reproducer, where one is wanted.
+
+    stdin: what was read from standard input
+    """
     if show_traceback or wants_traceback():
         traceback.print_exception(error)
     print(f"error: internal error of {program}: {_what(error)}", file=sys.stderr)
@@ -65,7 +69,10 @@ def report_crash(
         print(f"note: this is a bug in {program}; run it again with --reproducer FILE and report FILE", file=sys.stderr)
         return
     try:
-        write_atomically(reproducer, reproducer_text(program, arguments, error))
+        text = reproducer_text(program, arguments, error, reproducer)
+        if stdin is not None:
+            text += f"// input from standard input: {len(stdin.encode())} bytes\n{stdin.rstrip()}\n"
+        write_atomically(reproducer, text)
     except PrismError as unwritten:
         print(f"note: this is a bug in {program}, and no reproducer: {unwritten}", file=sys.stderr)
         return
@@ -77,8 +84,11 @@ def _what(error: Exception) -> str:
     return f"{type(error).__name__}: {text}" if text else type(error).__name__
 
 
-def reproducer_text(program: str, arguments: Sequence[str], error: Exception) -> str:
-    """Comments of MLIR and PTX that say what happened, then the inputs: with one input, the file is that input still."""
+def reproducer_text(program: str, arguments: Sequence[str], error: Exception, own: Path | None = None) -> str:
+    """Comments of MLIR and PTX that say what happened, then the inputs: with one input, the file is that input still.
+
+    own: the file of an earlier reproducer that this one replaces
+    """
     head = [
         f"{program} reproducer",
         f"error: {_what(error)}",
@@ -90,7 +100,7 @@ def reproducer_text(program: str, arguments: Sequence[str], error: Exception) ->
         *(line for part in traceback.format_exception(error) for line in part.rstrip("\n").split("\n")),
     ]
     comments = "".join(f"// {line}".rstrip() + "\n" for line in head)
-    return comments + "".join(_input_text(path) for path in input_files(arguments))
+    return comments + "".join(_input_text(path) for path in input_files(arguments) if path != own)
 
 
 def input_files(arguments: Sequence[str]) -> list[Path]:

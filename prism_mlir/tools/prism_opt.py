@@ -37,6 +37,7 @@ class PrismOptMain(xDSLOptMain):
     """xDSL's optimizer driver with upstream's reader, located errors and mlir-opt's spellings."""
 
     args: argparse.Namespace
+    stdin: str | None = None
 
     def __init__(self, arguments: Sequence[str]) -> None:
         self.available_frontends, self.available_passes, self.available_targets = {}, {}, {}
@@ -176,6 +177,7 @@ class PrismOptMain(xDSLOptMain):
         except OSError as error:
             raise unreadable(Path(self.filename), error) from None
         text = decode(data, self.filename)
+        self.stdin = text if self.filename == "<stdin>" else None
         if self.args.run_reproducer:
             text, pipeline = read_reproducer(text, self.filename)
             self.written = None
@@ -269,8 +271,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
+    tool: PrismOptMain | None = None
     try:
-        return PrismOptMain(given).run_tool()
+        tool = PrismOptMain(given)
+        return tool.run_tool()
     except PrismError as error:
         print(error, file=sys.stderr)
     except BrokenPipeError:
@@ -279,9 +283,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("error: interrupted; nothing was written", file=sys.stderr)
         return Exit.INTERRUPTED
     except Exception as error:
-        report_crash(
-            "prism-opt", given, error, _reproducer(given), show_traceback=bool({"--print-stack-trace"} & {*given})
-        )
+        shown, read = "--print-stack-trace" in given, None if tool is None else tool.stdin
+        report_crash("prism-opt", given, error, _reproducer(given), show_traceback=shown, stdin=read)
         return Exit.BUG
     return Exit.FAILED
 

@@ -246,6 +246,46 @@ def test_json_and_nothing_else(
     assert capsys.readouterr() == ("", "")
 
 
+PRODUCT = """func.func @product(%x: tensor<16x64xf16>, %w: tensor<64x32xf16>) -> tensor<16x32xf16> {
+  %z = arith.constant 0.0 : f16
+  %e = tensor.empty() : tensor<16x32xf16>
+  %f = linalg.fill ins(%z : f16) outs(%e : tensor<16x32xf16>) -> tensor<16x32xf16>
+  %r = linalg.matmul ins(%x, %w : tensor<16x64xf16>, tensor<64x32xf16>) outs(%f : tensor<16x32xf16>) -> tensor<16x32xf16>
+  return %r : tensor<16x32xf16>
+}
+"""
+
+
+def test_from_a_program_to_its_counters_in_json(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """What one command writes, the next one reads; each prints what the page for scripts says."""
+    monkeypatch.chdir(tmp_path)
+    Path("in.mlir").write_text(PRODUCT)
+
+    def data(*arguments: str) -> dict[str, Any]:
+        assert main([*arguments, "--json"]) == 0
+        out, err = capsys.readouterr()
+        found = json.loads(out)
+        assert err == "" and set(found) == documented(found["schema"])
+        return dict(found)
+
+    compiled = data("compile", "in.mlir", "-o", "out", "--max-operators", "2", "--samples", "20", "--no-check")
+    assert sorted(compiled["files"]) == sorted(p.name for p in Path("out").iterdir())
+    assert compiled["report"] == json.loads(Path("out/report.json").read_text())
+    verified = data("verify", "out/product.mlir", "-o", "verdicts.json", "--certificate", "proof.json")
+    assert [g["status"] for g in verified["graphs"]] == ["proved"]
+    assert json.loads(Path("verdicts.json").read_text()) == verified
+    certified = data("certify", "proof.json", "out/product.mlir")
+    assert certified["given"] == len(certified["graphs"]) == 1
+    assert data("cost", "in.mlir", "--max-operators", "2")["program"] == "product"
+    launch = ["out/product.ptx", "--launch", "out/launch.json"]
+    assert data("ptx", "stats", *launch)["counters"]["global_store_bytes"] == 2 * 16 * 32
+    ones = [f"--arg={k}=ones" for k in range(2)]
+    assert data("ptx", "run", *launch, *ones)["outputs"][0]["max"] == 64  # sums of 64 ones
+    assert data("ptx", "check", *launch, "--seeds", "1")["findings"] == []
+
+
 def documented(schema: str) -> set[str]:
     """The fields that the page for scripts names."""
     page = (ROOT / "docs/how-to/script-prism.md").read_text()

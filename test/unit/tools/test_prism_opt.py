@@ -286,6 +286,10 @@ def test_a_bug_is_two_lines_and_a_reproducer(
     text = out.read_text()
     assert f"// command: prism-opt {source} --sgraph-verify=seed=3 --reproducer={out}" in text
     assert "// traceback:" in text and "KeyError" in text and text.endswith(PROGRAM)
+    monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(PROGRAM.encode())))
+    assert main([f"--reproducer={out}"]) == 70
+    assert out.read_text().endswith(f"// input from standard input: {len(PROGRAM)} bytes\n{PROGRAM}")
+    capsys.readouterr()
     assert main([str(source), "--print-stack-trace"]) == 70
     assert capsys.readouterr().err.startswith("Traceback (most recent call last)")
     monkeypatch.undo()

@@ -172,7 +172,7 @@ def test_arithmetic_rules_are_added_by_name(files, tmp_path, capsys) -> None:
 def test_a_certificate_is_written_and_checked(files, tmp_path, capsys) -> None:
     source, out = files("a.mlir", PROGRAM + RIGHT), tmp_path / "c.json"
     assert main(["verify", source, "--certificate", str(out)]) == 0
-    assert "1 graphs, 1 with a full chain of rule applications" in capsys.readouterr().out
+    assert "1 graph, 1 with a full chain of rule applications" in capsys.readouterr().out
     assert main(["certify", str(out), source]) == 0
     shown = capsys.readouterr().out
     assert "1 of 1 graphs have a certificate, and every claim in it holds" in shown and "steps" in shown
