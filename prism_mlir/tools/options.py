@@ -61,6 +61,10 @@ Source = Annotated[
 SourceOrProgram = Annotated[
     Path, typer.Argument(help="MLIR file with a function on tensors, or an sgraph.program.", **_SOURCE)
 ]
+SourceWithGraphs = Annotated[
+    Path,
+    typer.Argument(help="MLIR file with a function on tensors or an sgraph.program, and sgraph.graph ops.", **_SOURCE),
+]
 Sources = Annotated[
     list[Path] | None,
     typer.Argument(metavar="[IN.mlir]...", help="MLIR files with a function on tensors each.", parser=path),
