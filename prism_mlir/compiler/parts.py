@@ -136,12 +136,15 @@ class _Builder:
         return min(found, key=model_us)
 
     def merge(self, parts: tuple[BuiltPart, ...]) -> tuple[BuiltPart, ...]:
-        """Put neighbours together where the model finds one part faster than both."""
+        """Put neighbours together where the model finds one part faster than both.
+
+        Parts that have nothing in common stay apart: their graphs would be all pairs of what either has.
+        """
         merged, k = list(parts), 0 if self.options.alternatives else len(parts)
         while k + 1 < len(merged) and not any(p.discovery.interrupted for p in merged):
             first, last = merged[k].part.first, merged[k + 1].part.last
             try:
-                fits = last - first <= self.options.limits.operators
+                fits = last - first <= self.options.limits.operators and self._related(*merged[k : k + 2])
                 both = (self.whole(first, last),) if fits else ()
             except CodegenError:
                 both = ()
@@ -151,6 +154,18 @@ class _Builder:
             else:
                 k += 1
         return tuple(merged)
+
+    def _related(self, one: BuiltPart, next_one: BuiltPart) -> bool:
+        """Whether a part reads what the one before it reads, or computes."""
+        count = len(self.program.inputs)
+
+        def sources(part: Part) -> set[tuple[str, int]]:
+            views = (self.program.inputs[v].arg if v < count else None for v in part.inputs)
+            pairs = zip(part.inputs, views, strict=True)
+            return {("value", v) if arg is None else ("argument", arg) for v, arg in pairs}
+
+        made = {("value", v) for v, _ in one.part.outputs}
+        return not sources(next_one.part).isdisjoint(sources(one.part) | made)
 
     def whole(self, first: int, last: int) -> BuiltPart:
         """Operators ``first .. last - 1`` as one part. Raises :class:`CodegenError` where that cannot be built."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -130,3 +131,21 @@ def test_never_slower_than_operators_by_themselves(
     done = parts.build_program(program, CompileOptions(), Location("f.mlir", 1, 1), None, lambda _: None)
     assert len(done.parts) == kernels
     assert parts.model_us(done.parts) == min(whole_us, 13.0)
+
+
+def test_parts_with_nothing_in_common_stay_apart(monkeypatch: pytest.MonkeyPatch) -> None:
+    """exp of x, then exp of y: one kernel for both would be all pairs of graphs. Two that read x may become one."""
+
+    def built(part: Part, *_: object) -> BuiltPart:
+        cost = SimpleNamespace(total_us=100.0 if len(part.program.nodes) == 3 else 1.0)
+        selection = SimpleNamespace(ranked=SimpleNamespace(cost=cost))
+        return BuiltPart(part, SimpleNamespace(interrupted=False), selection)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(parts, "_build", built)
+    nodes = [(unary("exp(x)"), (0,)), (unary("x + 1"), (0,)), (unary("exp(x)"), (1,))]
+    program = build_program("three", {"x": (8, 64), "y": (8, 64)}, nodes)
+    outputs = tuple(replace(program.outputs[0], value=v, name=f"out{v}") for v in (2, 3, 4))
+    done = parts.build_program(
+        replace(program, outputs=outputs), CompileOptions(), Location("f.mlir", 1, 1), None, lambda _: None
+    )
+    assert [p.part.count for p in done.parts] == [2, 1]
