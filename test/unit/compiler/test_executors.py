@@ -279,9 +279,10 @@ def test_the_command_line_says_what_is_wrong_in_one_line(
 ) -> None:
     source = write(tmp_path, "product")
     arguments = [command, str(source), *(["-o", str(tmp_path / "out")] if command == "compile" else [])]
-    assert main([*arguments, "--executor", "nonsense"]) == 1
+    assert main([*arguments, "--executor", "nonsense"]) == 2
     assert capfd.readouterr().err == (
-        "error: no executor is called 'nonsense', known: processes, serial, dask://HOST:PORT\n"
+        "error: --executor: no executor is called 'nonsense', known: processes, serial, dask://HOST:PORT "
+        f"(see prism {command} --help)\n"
     )
     monkeypatch.setattr(executors.importlib.util, "find_spec", lambda name: None)  # type: ignore[attr-defined]
     assert main([*arguments, "--executor", "dask://127.0.0.1:1"]) == 1
