@@ -257,5 +257,5 @@ def run_page(page: str, folder: Path) -> None:
             session.run(block)
 
 
-if __name__ == "__main__":  # a process of its own, for pages whose packages do not go together with others
+if __name__ == "__main__":  # a process of its own, for pages that load what does not go together with others
     run_page(sys.argv[1], Path.cwd())
