@@ -17,6 +17,7 @@ _RANGE = re.compile(r'(?<=[^\s=(,\[<{:]":)(\d+:\d+) to \d*:\d+')  # after a clos
 _HEX = re.compile(r'dense<([^<>"]*0x[^<>"]*)> : tensor<(?:[\d?]+x)*(f16|bf16|f32|f64)>')
 _SPLAT = re.compile(r"dense<[^<>\[\]]+> : (?:tensor|vector|memref)<((?:[\d?]+x)+)")
 _LOCATION = re.compile(r'loc\("([^"]*)":(\d+):(\d+)\)')
+_ESCAPED = re.compile(r"\\\\|((?:\\[89A-F][0-9A-F])+)")  # a backslash that is escaped itself begins nothing
 _ELEMENT = re.compile(r"[^\s,\[\]]+")
 
 
@@ -26,6 +27,7 @@ def for_xdsl(text: str) -> str:
     - Floats in hexadecimal (infinities and NaN) inside ``dense<...>`` are bits for upstream; xDSL takes the number that they
       spell. As one string of bytes both mean the same.
     - A location that is a range becomes its start.
+    - Bytes of UTF-8 that upstream escapes become the characters they are; xDSL takes a string with such escapes for bytes.
 
     >>> for_xdsl('dense<0xFC00> : tensor<4xf16>')
     'dense<"0x00FC"> : tensor<4xf16>'
@@ -34,7 +36,19 @@ def for_xdsl(text: str) -> str:
     """
     if " to " in text:
         text = _RANGE.sub(r"\1", text)
+    if "\\" in text:
+        text = _ESCAPED.sub(_characters, text)
     return _HEX.sub(_bytes, text) if "0x" in text else text
+
+
+def _characters(found: re.Match[str]) -> str:
+    """The characters of escaped bytes above 127; what is no UTF-8 stays as it is."""
+    if found[1] is None:
+        return found[0]
+    try:
+        return bytes.fromhex(found[1].replace("\\", "")).decode("utf-8")
+    except UnicodeDecodeError:
+        return found[0]
 
 
 def check_splats(text: str, filename: str) -> None:

@@ -47,6 +47,7 @@ def test_a_pipeline_on_upstream(tmp_path: Path) -> None:
     assert "llvm.func @layer(" in text and "tensor<" not in text and "memref<" not in text
 
 
+@pytest.mark.extras
 @pytest.mark.parametrize("script", ["downstream/xdsl_pipeline.py", "downstream/upstream_pipeline.py"])
 def test_errors_are_one_line_and_nothing_is_written(script: str, tmp_path: Path) -> None:
     (tmp_path / "in.mlir").write_text(ONE_FUNCTION.replace("linalg.matmul", "linalg.nothing"))

@@ -52,3 +52,9 @@ def test_strings_stay() -> None:
 def test_ranges_end_where_they_start() -> None:
     text = 'loc(callsite("f"("a.py":11:22 to :57) at "b.py":20:6 to 21:54))'
     assert for_xdsl(text) == 'loc(callsite("f"("a.py":11:22) at "b.py":20:6))'
+
+
+def test_characters_that_upstream_escapes() -> None:
+    assert for_xdsl(r'"\C3\A9 \F0\9F\98\80"') == '"é 😀"'
+    assert for_xdsl(r'"\\C3\A9 \00 \22 \0A"') == r'"\\C3\A9 \00 \22 \0A"'
+    assert for_xdsl(r'"\C3 \FF"') == r'"\C3 \FF"'

@@ -130,9 +130,26 @@ def main_of(program: str) -> Callable[[list[str]], int]:
         from prism_mlir.tools.prism import main
 
         return main
+    if program == "optimize":
+        return _optimize
     from prism_mlir.tools.prism_opt import main as opt
 
     return opt
+
+
+def _optimize(arguments: list[str]) -> int:
+    """``prism_mlir.optimize`` as a command: it knows errors of one kind."""
+    import sys
+
+    import prism_mlir
+    from prism_mlir.graph.errors import PrismError
+
+    try:
+        prism_mlir.optimize(Path(arguments[0]), check=False, operators=4, states=200, candidates=8, seconds=5)
+    except PrismError as error:
+        print(error, file=sys.stderr)
+        return 1
+    return 0
 
 
 def _file(path: str) -> Callable[[], Sequence[bytes]]:
@@ -160,6 +177,14 @@ TARGETS: tuple[Target, ...] = (
     Target("opt-ptx", "prism-opt", ("IN", "-p", "gpu-to-ptx", "-o", "OUT"), mlir_corpus, weight=1),
     Target("compile", "prism", ("compile", "IN", "-o", "OUT", "--no-check", *FEW), function_corpus, weight=4),
     Target("compile-small", "prism", ("compile", "IN", "-o", "OUT", *FEW), lambda: (SMALL,), weight=3),
+    Target("optimize", "optimize", ("IN",), lambda: (SMALL,), weight=1),
+    Target(
+        "bundle",
+        "prism",
+        ("bundle", "OUT", "IN", "--no-check", "--schedules", "1", "--peers", "none"),
+        lambda: (SMALL,),
+        weight=1,
+    ),
     Target("explain", "prism", ("explain", "IN", "-o", "OUT", *FEW), function_corpus, weight=2),
     Target("verify", "prism", ("verify", "IN", "-o", "OUT", "--time-limit", "5s"), graph_corpus, weight=4, judges=True),
     Target("cost", "prism", ("cost", "IN", "--compare", "2", *FEW), function_corpus, weight=2),
