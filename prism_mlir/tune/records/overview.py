@@ -126,7 +126,7 @@ def _one(table: Table, number: int, row: Row) -> Kept:
         table,
         number,
         str(row["name"] if table is STEPS else row[table.key[0]]),
-        sum(8 if isinstance(v, int | float) else len(v.encode() if isinstance(v, str) else v or b"") for v in row.values()),
+        sum(8 if isinstance(v, float) else len(v.encode() if isinstance(v, str) else v or b"") for v in row.values()),
         str(row["written"]),
         str(row["version"]),
         about if isinstance(about, dict) else {},

@@ -95,6 +95,8 @@ def _bytes(value: Value) -> tuple[bytes, bytes]:
         return b"b", value
     if value is None:
         return b"n", b""
+    if not isinstance(value, float):  # a whole number, which only the damaged type of a column leaves as it is stored
+        raise TypeError(f"no value of a record: {value!r}")
     return b"f", struct.pack("<d", value)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from filled import EVERYTHING, FAMILIES, Warnings, fill, read_what_is_there
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from prism_mlir.tune.records.check import problems
@@ -78,6 +78,7 @@ def test_with_bytes_changed(whole: Path, tmp_path: Path, changes: list[tuple[int
 
 @settings(max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.tuples(st.integers(0, 10**6), st.integers(1, 255)), min_size=1, max_size=8))
+@example([(3186, 1)])  # the type of a column: whole numbers come back as such
 def test_an_export_of_a_damaged_file_holds_what_was_written_only(
     whole: Path, tmp_path: Path, changes: list[tuple[int, int]]
 ) -> None:
