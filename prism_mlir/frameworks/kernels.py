@@ -62,7 +62,7 @@ def _made(text: str, target: str, options: Mapping[str, Any]) -> Result | PrismE
     except TypeError:
         raise  # an option that there is not
     except Exception as error:  # a bug, which must not take a program along that can run without kernels
-        log.exception("internal error")
+        log.info("internal error", exc_info=True)
         return PrismError(f"of an internal error ({type(error).__name__}: {error})", None, "report it with the program")
 
 

@@ -54,7 +54,7 @@ def partition(module: torch.fx.GraphModule, excluded: Collection[int], fine: Col
         support = _Support(excluded, {n for n, s in found.items() if s == segment})
         partitioner = CapabilityBasedPartitioner(made, support, allows_single_node_partition=True)
         for proposed in partitioner.propose_partitions():
-            nodes = _without_last_views(made.graph, proposed.nodes)
+            nodes = _without_last(made.graph, proposed.nodes)
             if any(n.op == "call_function" and is_reducing(n.target) for n in nodes):
                 chosen.append(nodes)
     fused = fuse_by_partitions(made, chosen, prefix=PREFIX)
@@ -91,15 +91,16 @@ def _is_view(node: torch.fx.Node) -> bool:
     return name in VIEWS or name.rpartition(".")[0] in VIEWS
 
 
-def _without_last_views(graph: torch.fx.Graph, nodes: dict[Any, Any]) -> dict[Any, Any]:
+def _without_last(graph: torch.fx.Graph, nodes: dict[Any, Any]) -> dict[Any, Any]:
     """Views that others see are made outside, from what they are views of: so they share memory as they do in eager PyTorch.
+    Outside as well is made what is no float, which no kernel gives.
 
-    A view with users inside as well stays there, and others get one of their own.
+    Such a node with users inside stays there, and others get one of their own.
     """
     kept = dict(nodes)
     for node in [n for n in reversed(list(graph.nodes)) if n in nodes]:
         outside = [user for user in node.users if user not in kept]
-        if not _is_view(node) or not outside:
+        if not outside or not (_is_view(node) or _is_no_float(node)):
             continue
         if len(outside) == len(node.users):
             del kept[node]
@@ -109,6 +110,11 @@ def _without_last_views(graph: torch.fx.Graph, nodes: dict[Any, Any]) -> dict[An
         for user in outside:
             user.replace_input_with(node, own)
     return kept
+
+
+def _is_no_float(node: torch.fx.Node) -> bool:
+    result = node.meta.get("val")
+    return isinstance(result, torch.Tensor) and not result.is_floating_point()
 
 
 def _separate_constants(graph: torch.fx.Graph) -> None:

@@ -314,3 +314,17 @@ def test_masks_from_arguments_stay_eager_where_they_must(launches: Launches) -> 
 
     agrees(f, torch.randn(8, 32), torch.randn(32, 16), torch.arange(8) + 3, roundings=64)
     assert launches.took() >= 1
+
+
+def test_truth_values_and_integers_are_made_from_what_kernels_give(launches: Launches) -> None:
+    def f(x: Any, w: Any) -> Any:
+        y = x @ w
+        positive = y > 0
+        return positive, torch.where(positive, y, 0.0).sum(-1), positive.sum(-1)
+
+    x, w = torch.randn(16, 32), torch.randn(32, 16)
+    positive, total, count = compiled(f)(x, w)
+    assert launches.took() >= 1
+    y = x.double() @ w.double()
+    assert torch.equal(positive, y > 0) and torch.equal(count, (y > 0).sum(-1))
+    close(total, y.clamp(min=0).sum(-1), 64)
