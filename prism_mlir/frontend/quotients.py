@@ -19,6 +19,9 @@ from prism_mlir.graph.scalar_fn import X
 MAX_TERMS = 8
 """Terms of an exponent that are looked at."""
 
+MAX_DEPTH = 8
+"""Sums within sums that are looked into: a value added to itself again and again has more terms than there is time for."""
+
 
 @dataclass(frozen=True, slots=True)
 class _Term:
@@ -90,23 +93,25 @@ def _positive(graph: TensorGraph, view: View) -> View:
     return view
 
 
-def _is_positive(graph: TensorGraph, index: int) -> bool:
+def _is_positive(graph: TensorGraph, index: int, depth: int = 0) -> bool:
     node = graph.nodes[index]
     if node.kind is Kind.UNARY:
         return isinstance(node.fn, sympy.exp)
     sums = node.kind is Kind.REDUCE or (node.kind is Kind.BINARY and node.name == "add")
-    return sums and all(_is_positive(graph, v.node) for v in node.operands)
+    return sums and depth < MAX_DEPTH and all(_is_positive(graph, v.node, depth + 1) for v in node.operands)
 
 
-def _terms(graph: TensorGraph, view: View, factor: Any) -> list[_Term]:
+def _terms(graph: TensorGraph, view: View, factor: Any, depth: int = 0) -> list[_Term]:
     """A value as a sum, in the order in which it is written. Axes are the viewer's."""
     node = graph.nodes[view.node]
+    if depth == MAX_DEPTH:
+        return [_Term(factor, view)]
     if node.kind is Kind.BINARY and node.name in ("add", "sub"):
         left, right = (_through(v, view) for v in node.operands)
         signed = -factor if node.name == "sub" else factor
-        return [*_terms(graph, left, factor), *_terms(graph, right, signed)]
+        return [*_terms(graph, left, factor, depth + 1), *_terms(graph, right, signed, depth + 1)]
     if node.kind is Kind.UNARY and (own := sympy.together(node.fn / X)).is_number:
-        return _terms(graph, _through(node.operands[0], view), factor * own)
+        return _terms(graph, _through(node.operands[0], view), factor * own, depth + 1)
     return [_Term(factor, view)]
 
 

@@ -100,6 +100,17 @@ def test_the_logarithm_of_a_sum_that_is_a_result_stays() -> None:
     np.testing.assert_allclose(program.run([x])[0], np.log(np.exp(x.astype(np.float64)).sum(axis=1)), rtol=1e-12)
 
 
+def test_a_long_sum_in_an_exponent_is_not_written_out() -> None:
+    """exp of x * 2**60, doubled one addition at a time and with y added each time: no time and no depth for its terms."""
+    t = Text((4, 8), (4, 8))
+    value = "%a0"
+    for _ in range(60):
+        value = t.map("%s = arith.addf %x0, %x0 :t\n    %r = arith.addf %s, %x1 :t", (value, "mn"), ("%a1", "mn"))
+    program = import_file(t.done(t.map("%r = math.exp %x0 :t", (value, "mn"))))
+    x, y = np.full((4, 8), 2.0**-60, np.float32), np.full((4, 8), 2.0**-61, np.float32)
+    np.testing.assert_allclose(program.run([x, y])[0], np.exp(1 + (2.0**60 - 1) * 2.0**-61), rtol=1e-9)
+
+
 VALUES = np.array(
     [[0.0, -1.5, np.inf, -np.inf, np.nan, 3.4028234663852886e38, -3.4028234663852886e38, 1e-40]], np.float32
 )
