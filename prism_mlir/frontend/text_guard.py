@@ -21,7 +21,7 @@ MAX_NESTING = 256
 MAX_EXPANSION = 1 << 26
 """Largest text, in characters, that aliases may expand to."""
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|>=|<=|[\[({<]|[\])}>]|-(?!>)(?:[\s(]|-(?!>))*')
+_TOKEN = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*|->|>=|<=|[\[({<]|[\])}>]|-(?!>)(?:[\s(]++|-(?!>))*+')
 _OPEN = frozenset("[({<")
 _CLOSE = frozenset("])}>")
 _ALIAS_DEFINITION = re.compile(r"^\s*([#!][\w$.-]+)\s*=", re.MULTILINE)

@@ -42,8 +42,10 @@ from prism_mlir.frontend.xdsl_text import check_splats
 from prism_mlir.graph.errors import InputError, LimitError, Location, UnsupportedError
 from prism_mlir.passes.located import parse_error
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|(?P<ours>sgraph\.(?:program|graph)(?=\s*@))|->|[\w$.]+|\S', re.ASCII)
-_STRING = re.compile(r'"(?:[^"\\\n\v\f]|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*"')
+_TOKEN = re.compile(
+    r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*|(?P<ours>sgraph\.(?:program|graph)(?=\s*@))|->|[\w$.]+|\S', re.ASCII
+)
+_STRING = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 _OPEN, _CLOSE = frozenset("([{<"), frozenset(")]}>")
 _ALIAS = re.compile(r"^[ \t]*[!#][\w$.-]+[ \t]*=", re.MULTILINE)
 _SHELL = re.compile(r"(?:(?:builtin\.)?module\s*(?:@[\w$.]+\s*)?\{)?\s*\}?", re.ASCII)

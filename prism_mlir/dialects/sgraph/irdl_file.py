@@ -40,7 +40,7 @@ MOST_VALUES = 32
 
 _SEGMENTS = ("operandSegmentSizes", "resultSegmentSizes")
 _OURS = re.compile(r"([#!]sgraph\.\w+)<(.*)>", re.DOTALL)
-_QUOTED = re.compile(r'([#!]sgraph\.\w+<)"((?:[^"\\\n]|\\.)*)">')
+_QUOTED = re.compile(r'([#!]sgraph\.\w+<)"((?:[^"\\\n]++|\\.)*+)">')
 
 
 def dialect_irdl() -> str:

@@ -13,7 +13,7 @@ DIALECTS = ("stablehlo", "chlo", "vhlo")
 _NAME = rf"(?:{'|'.join(DIALECTS)})\.\w++"
 _GENERIC = re.compile(rf'"{_NAME}"\s*\(')
 _OLD = re.compile(r'"vhlo\.\w+"\s*\(')
-_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*')
+_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*')
 _CUSTOM = re.compile(rf"(?<![\w#!@%^.$-]){_NAME}(?!\s*=)")
 _PLACE = re.compile(r'"(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+)')
 _HINT = 'pip install "prism-mlir[jax]"'

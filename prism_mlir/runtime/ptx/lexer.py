@@ -30,7 +30,7 @@ _TOKEN = re.compile(
     |(?P<int>0[xX][0-9a-fA-F]+U?|0[bB][01]+U?|\d+U?)
     |(?P<word>(?:[A-Za-z][\w$]*|[_$%][\w$]+)(?:\.[A-Za-z_]?[\w$]*(?:::[\w$]+)*|::[\w$]+)*)
     |(?P<directive>\.[A-Za-z][\w$]*(?:::[\w$]+)*)
-    |(?P<string>"(?:[^"\\\n]|\\.)*")
+    |(?P<string>"(?:[^"\\\n]++|\\.)*+")
     |(?P<punct>[{}\[\]()<>,;:@!|=+\-*_?&/~%])""",
     re.VERBOSE | re.DOTALL | re.ASCII,
 )

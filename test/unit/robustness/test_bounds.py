@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import re
 import resource
+import sys
+from pathlib import Path
 
 import pytest
 
+sys.path.append(str(Path(__file__).parent / "fuzz"))
+
+from fork_server import Limits, run
+
 from prism_mlir.frontend import import_file
 from prism_mlir.frontend.bounds import MAX_ELEMENTS, MAX_OPERATIONS, MAX_RANK, MAX_RESULTS
+from prism_mlir.frontend.stablehlo.text import is_stablehlo
+from prism_mlir.frontend.text_guard import check_text
 from prism_mlir.frontend.xdsl_text import MAX_SPLAT, check_splats
 from prism_mlir.graph.errors import InputError, LimitError
 from prism_mlir.graph.scalar_fn import MAX_TEXT, ScalarFn
+from prism_mlir.runtime.ptx import Module, PtxSyntaxError
 
 TENSOR = "tensor<4xf32>"
 
@@ -73,3 +83,24 @@ def test_scalar_functions_that_no_time_is_enough_for(text: str) -> None:
     except InputError as error:
         assert re.search("scalar function", error.message)
     assert resource.getrusage(resource.RUSAGE_SELF).ru_utime - before < 20  # seconds; without bounds, for ever
+
+
+def scan(text: str) -> int:
+    """What looks at raw text before anything else does."""
+    check_text(text, "a.mlir")
+    assert not is_stablehlo(f"{text}// stablehlo.add")
+    try:
+        Module.load(f"{text}\n.version 7.0\n")
+    except PtxSyntaxError:
+        return 0
+    return 1
+
+
+@pytest.mark.parametrize(
+    "text", ['"' + "F" * 30_000_000 + '"\n', '"' + "\\\\" * 5_000_000 + '"\n'], ids=["digits", "escapes"]
+)
+def test_a_long_string_takes_no_more_memory_than_a_few_times_its_length(text: str, tmp_path: Path) -> None:
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    limits = Limits(memory=pages * os.sysconf("SC_PAGE_SIZE") + (400 << 20), wall_seconds=600)
+    outcome = run(lambda: scan(text), tmp_path, limits)
+    assert outcome.code == 0, outcome.err
