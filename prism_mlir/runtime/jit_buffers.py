@@ -135,7 +135,7 @@ def buffer_at(address: int, signature: TensorSignature) -> Array:
     aligned = ctypes.c_void_p.from_address(address + ctypes.sizeof(ctypes.c_void_p)).value
     count = int(np.prod(signature.shape))
     memory = (ctypes.c_byte * (count * signature.numpy_dtype.itemsize)).from_address(aligned or 0)
-    return np.ndarray(signature.shape, signature.numpy_dtype, memory)
+    return np.ndarray(signature.shape, signature.numpy_dtype, memoryview(memory))
 
 
 def owned_copy(array: Array) -> ctypes.Structure:
