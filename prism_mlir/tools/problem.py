@@ -12,7 +12,7 @@ from xdsl.dialects.func import FuncOp
 
 from prism_mlir.dialects.sgraph.graph_ops import GraphOp
 from prism_mlir.frontend.text_guard import decode
-from prism_mlir.graph.errors import InputError, Location, VerifyError
+from prism_mlir.graph.errors import InputError, Location, PrismError, VerifyError
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.program import Program
 from prism_mlir.passes.candidates import Work, work_of
@@ -55,7 +55,7 @@ def read_problem(source: Path, more: Sequence[Path] = (), function: str | None =
             Location(str(source), 1, 1),
             "add one, or name a file that has some with --graph",
         )
-    SgraphImportPass().apply(context, module)  # verifies what it leaves
+    _import(context, module, source)  # verifies what it leaves
     work = _choose(work_of(module), source, function)
     graphs = [NamedGraph(op.sym_name.data, g, op) for op, g in zip(work.ops, work.graphs, strict=True)]
     for path in more:
@@ -82,6 +82,15 @@ def _read(path: Path) -> tuple[ModuleOp, Context]:
     return read_ir(decode(data, str(path)), str(path), context), context
 
 
+def _import(context: Context, module: ModuleOp, source: Path) -> None:
+    """Functions become programs. An error names at least the file."""
+    try:
+        SgraphImportPass().apply(context, module)
+    except PrismError as error:
+        error.location = error.location or Location(str(source), 1, 1)
+        raise
+
+
 def _choose(work: Sequence[Work], source: Path, function: str | None) -> Work:
     names = {w.op.sym_name.data: w for w in work}
     known = ", ".join(f"@{n}" for n in names)
@@ -102,7 +111,7 @@ def _choose(work: Sequence[Work], source: Path, function: str | None) -> Work:
 def read_program(source: Path, function: str | None = None) -> Program:
     """The program of a file: a linalg function or an ``sgraph.program``. Raises located errors as :func:`read_problem`."""
     module, context = _read(source)
-    SgraphImportPass().apply(context, module)
+    _import(context, module, source)
     return _choose(work_of(module), source, function).program
 
 

@@ -104,3 +104,11 @@ def test_a_launch_that_cannot_be_is_refused_where_it_stands(
     (tmp_path / "l.json").write_text(json.dumps(launch).replace("1024", number))
     assert main(["ptx", "check", str(tmp_path / "k.ptx"), "--launch", str(tmp_path / "l.json")]) == 1
     assert capsys.readouterr().err.startswith(f"{tmp_path}/l.json:1:1: error: ")
+
+
+@pytest.mark.parametrize("command", ["explain", "cost"])
+def test_a_file_without_a_program(command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "a.mlir"
+    path.write_text("sgraph.graph @g implements @p(%X: tensor<8x16xf16>) {\n  sgraph.yield %X : tensor<8x16xf16>\n}\n")
+    assert main([command, str(path)]) == 1
+    assert capsys.readouterr().err.startswith(f"{path}:1:1: error: no function with a body")
