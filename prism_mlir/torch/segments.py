@@ -1,8 +1,9 @@
 """Where a graph is cut into programs: a kernel is searched for one segment of a model at a time.
 
 A whole decoder is one connected group of operators, and far more than one kernel. It is cut where its kernels would be: attention
-is a segment of its own, what joins halves of its queries (a rotary embedding) is left between segments, and a sum that is used
-more than once (the residual stream) ends one. Segments never fall along an edge, so none depends on another in a circle.
+is a segment of its own, what joins halves of its queries (a rotary embedding) is left between segments, a sum that is used more
+than once (the residual stream) ends one, and so do long rows that another product reads. Segments never fall along an edge, so
+none depends on another in a circle.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from prism_mlir.frontend.torch import attention, products
 from prism_mlir.frontend.torch.convert import is_reducing, operator_name
 
 Node = Any  # a torch.fx.Node
+WIDEST = 512  # elements of a row that a kernel passes from one product to the next
 
 
 def segments(nodes: Sequence[Node], fine: Callable[[Node], bool]) -> dict[Node, int]:
@@ -27,11 +29,18 @@ def segments(nodes: Sequence[Node], fine: Callable[[Node], bool]) -> dict[Node, 
         before = list(node.all_input_nodes)
         start = max((found[n] + _ends(n, summed[n], fine(n)) for n in before), default=0)
         late = [n for n in before if summed[n] and n not in prologue] if node in prologue or node in starts else []
+        late += [n for n in before if summed[n] and _is_wide(n)] if _is_product(node) and not _weighs(node) else []
         start = max([start, *(found[n] + 1 for n in late), *(found[n] + 1 for n in before if node in joined)])
         found[node] = start
         summed[node] = _is_product(node) or any(summed[n] for n in before if found[n] == start)
     _sink(found, summed)
     return found
+
+
+def _is_wide(node: Node) -> bool:
+    """Whether rows of a node are too long for a kernel to hold until the next product reads them."""
+    shape = getattr(node.meta.get("val"), "shape", ())
+    return len(shape) > 0 and int(shape[-1]) > WIDEST
 
 
 def _attentions(nodes: Sequence[Node]) -> Iterator[Node]:

@@ -75,3 +75,13 @@ def test_a_weight_goes_to_the_segment_that_reads_it(texts: list[str]) -> None:
     assert len(heads) == 3
     assert all(head.rpartition("->")[2].count("tensor<") == 1 for head in heads)
     assert sorted(head.count("%arg") for head in heads) == [1, 3, 3]
+
+
+@pytest.mark.parametrize(("inner", "programs"), [(512, 1), (1024, 2)])
+def test_long_rows_go_through_memory(inner: int, programs: int, texts: list[str]) -> None:
+    """The two products of an MLP are one program where a kernel can hold a row between them."""
+    from llama_parts import MLP
+
+    with torch.no_grad():
+        torch.compile(MLP(32, inner), backend="prism")(torch.zeros(4, 32))
+    assert len(texts) == programs
