@@ -39,7 +39,7 @@ def segments(nodes: Sequence[Node], fine: Callable[[Node], bool]) -> dict[Node, 
 
 def _is_wide(node: Node) -> bool:
     """Whether rows of a node are too long for a kernel to hold until the next product reads them."""
-    shape = getattr(node.meta.get("val"), "shape", ())
+    shape: Any = getattr(node.meta.get("val"), "shape", ())
     return len(shape) > 0 and int(shape[-1]) > WIDEST
 
 
