@@ -339,10 +339,12 @@ class Generator:
     def _finish(self, state: _State) -> Sequence[KernelGraph]:
         """The finished graphs, if every output of the program is there and nothing else is left open.
 
-        Tiles of one expression need not be equal (a tile and its accumulator, say), so each that can be saved is tried.
+        Tiles of one expression need not be equal (a tile and its accumulator, say), so each that can be saved is tried; results
+        that are the same goal take the same one.
         """
         matches = []
-        for goal in self.goals:
+        distinct = list(dict.fromkeys(self.goals))
+        for goal in distinct:
             match = [
                 k
                 for k, t in enumerate(state.tiles)
@@ -353,7 +355,9 @@ class Generator:
             matches.append(match)
         open_tiles = {k for k, n in enumerate(state.uses) if n == 0}
         graphs = []
-        for outputs in product(*matches):
+        for chosen in product(*matches):
+            tile_of = dict(zip(distinct, chosen, strict=True))
+            outputs = tuple(tile_of[goal] for goal in self.goals)
             if not open_tiles.issubset(outputs):
                 continue
             if _has_idle_invariant(state, outputs):

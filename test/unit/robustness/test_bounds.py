@@ -104,3 +104,15 @@ def test_a_long_string_takes_no_more_memory_than_a_few_times_its_length(text: st
     limits = Limits(memory=pages * os.sysconf("SC_PAGE_SIZE") + (400 << 20), wall_seconds=600)
     outcome = run(lambda: scan(text), tmp_path, limits)
     assert outcome.code == 0, outcome.err
+
+
+def test_results_that_are_the_same_are_saved_alike(tmp_path: Path) -> None:
+    """One choice of a tile, not one for each of 30 results, which would be 2^30 graphs."""
+    from prism_mlir.tools.prism import main
+
+    count = 30
+    path = tmp_path / "a.mlir"
+    path.write_text(
+        function(f"return {', '.join(['%a'] * count)} : {', '.join([TENSOR] * count)}", ", ".join([TENSOR] * count))
+    )
+    assert main(["explain", str(path), "--time-limit", "120s"]) == 0
