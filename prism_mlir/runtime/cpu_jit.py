@@ -13,6 +13,7 @@ import ctypes
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -291,24 +292,42 @@ def _reject_narrow_buffers(upstream: UpstreamModule) -> None:
         raise UnsupportedError(f"tensors of {element} on the CPU", upstream.locate(op), "store a mask as i8")
 
 
-def support_libraries() -> list[str]:
-    """Conversions of f16 and bf16 for CPUs that have no instruction for them; part of the same wheel."""
+@cache
+def _support_libraries() -> tuple[ctypes.CDLL, ...]:
+    """Runtime libraries of the same wheel.
+
+    They are not handed to the engine, which would load them, and LLVM with them, for the whole process: another LLVM that is
+    loaded later, such as Triton's, would find symbols of this one and end the process.
+    """
     import mlir
 
     folders = [Path(folder) / "lib" for folder in mlir.__path__]
     names = ("libmlir_float16_utils.so", "libmlir_c_runner_utils.so")
-    return [str(folder / name) for folder in folders for name in names if (folder / name).exists()]
+    return tuple(ctypes.CDLL(str(f / name)) for f in folders for name in names if (f / name).exists())
+
+
+_SUPPORT = ("__truncsfbf2", "memrefCopy")
+"""What LLVM calls to round f32 to bf16 on CPUs that have no instruction for it, and how a strided buffer is copied."""
+
+
+def register_support(engine: Any) -> None:
+    """Let code of an ``ExecutionEngine`` find what its wheel's runtime libraries have, before anything in it is looked up."""
+    for name in _SUPPORT:
+        library = next((one for one in _support_libraries() if hasattr(one, name)), None)
+        if library is not None:
+            engine.raw_register_runtime(name, ctypes.cast(getattr(library, name), ctypes.c_void_p))
+    narrow.register(engine)
 
 
 def _check_externals(upstream: UpstreamModule, where: Location, given: Externals) -> None:
     """The JIT prints unresolved symbols and dies later; find them first."""
-    libraries = [ctypes.CDLL(None), *(ctypes.CDLL(path) for path in support_libraries())]
+    here = ctypes.CDLL(None)
     for op in upstream.module.regions[0].blocks[0]:
         operation = op.operation
         if operation.name != "llvm.func" or len(operation.regions[0].blocks):
             continue
         name = symbol_name(operation)
-        if name not in given.symbols and not any(hasattr(library, name) for library in libraries):
+        if name not in (*given.symbols, *_SUPPORT) and not hasattr(here, name):
             raise UnsupportedError(f"external function @{name} is not available", where, "define it in the module")
 
 
@@ -318,8 +337,8 @@ def _engine(upstream: UpstreamModule, where: Location) -> Any:
 
     module = ir.Module.parse(upstream.module.get_asm(), upstream.module.context)
     try:
-        engine = ExecutionEngine(module, opt_level=2, shared_libs=support_libraries())
-        narrow.register(engine)
+        engine = ExecutionEngine(module, opt_level=2)
+        register_support(engine)
         return engine
     except RuntimeError as error:
         raise ExecutionError(f"the JIT failed: {error}", where) from None

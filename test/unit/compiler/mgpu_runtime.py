@@ -19,7 +19,7 @@ from mlir.execution_engine import ExecutionEngine
 from mlir.passmanager import PassManager
 from mlir.runtime import get_ranked_memref_descriptor, ranked_memref_to_numpy
 
-from prism_mlir.runtime.cpu_jit import support_libraries
+from prism_mlir.runtime.cpu_jit import register_support
 from prism_mlir.runtime.ptx import Module
 
 PIPELINE = (
@@ -132,7 +132,8 @@ def runtime(module: ir.Module) -> Iterator[tuple[Device, ExecutionEngine]]:
         "mgpuMemFree": guarded(device.mem_free, [_POINTER, _POINTER], None),
         "mgpuMemcpy": guarded(device.memcpy, [_POINTER, _POINTER, _I64, _POINTER], None),
     }
-    engine = ExecutionEngine(module, shared_libs=support_libraries())
+    engine = ExecutionEngine(module)
+    register_support(engine)
     for name, function in functions.items():
         engine.raw_register_runtime(name, ctypes.cast(function, _POINTER))
     engine.initialize()
