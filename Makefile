@@ -15,6 +15,9 @@ BIN    := .venv/bin
 # Tests that load jaxlib: its LLVM and Triton's do not go together in one process.
 WITH_JAX := $(addprefix test/unit/,compiler/test_dask.py docs/test_jax_page.py frameworks/test_jax_jit.py frontend)
 
+# Tests start hundreds of processes; where byte code may not be kept, each of them compiles a thousand modules again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: demo test test-extras bench mutation docs clean environment environment-extras
 .DEFAULT_GOAL := demo
 

@@ -1,14 +1,16 @@
 """The check of emitted code: run it on the PTX machine, and compare it with the source program and with f64.
 
-Each input set is a task. The first one decides with which of the machine's engines the others run, so it is run alone.
+Each input set is a task. The first one tells which kernels are long, and others then run on the machine's compiled engine; as
+many as there are processes begin together with it, since nobody would do anything else meanwhile.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
+from itertools import count, islice, takewhile
 
 from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
 from prism_mlir.compiler.execute import Emulator
@@ -58,8 +60,9 @@ class Checker:
     def types(self) -> tuple[ArgumentType, ...]:
         return tuple(ArgumentType(a.shape, DType(a.element)) for a in self.original.arguments)
 
-    def inputs(self, number: int) -> InputSet:
-        return next(islice(input_sets(self.program, self.seed, self.types), number, None))
+    def inputs(self, number: int) -> InputSet | None:
+        """``None`` where there are fewer sets."""
+        return next(islice(input_sets(self.program, self.seed, self.types), number, None), None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,14 +79,21 @@ def check(checker: Checker, pool: TaskPool, progress: Callable[[str], None] = la
 
     Raises :class:`ExecutionError` where a check fails, :class:`InaccurateError` where a result is not accurate enough.
     """
-    context = Context(checker)
-    progress("checking on random inputs")
-    (first,) = pool.ordered(context, _check_set, [(0, frozenset())])
-    results = list(first.results)
-    others = pool.ordered(context, _check_set, [(k, first.long) for k in range(1, len(first.names))])
-    for name in first.names[1:]:
-        progress(f"checking on {name} inputs")
-        results += next(others).results
+    names, long = input_set_names(checker.program), frozenset[Kernel]()  # as far as can be told before the first set
+
+    def calls() -> Iterator[tuple[int, frozenset[Kernel]]]:
+        yield from takewhile(lambda call: call[0] < len(names), ((k, long) for k in count()))
+
+    at_once = 1 if pool.here else min(pool.jobs, len(names))
+    results: list[Accuracy] = []
+    with closing(pool.ordered(Context(checker), _check_set, calls(), at_once=at_once)) as checked:
+        progress("checking on random inputs")
+        first: CheckedSet = next(checked)
+        results += first.results
+        names, long = first.names, first.long
+        for name in names[1:]:
+            progress(f"checking on {name} inputs")
+            results += next(checked).results
     wrong = [r for r in results if not r.ok]
     if wrong:
         raise InaccurateError(f"emitted code is not accurate on {wrong[0].input_set} inputs: {wrong[0].reason}")
@@ -93,6 +103,8 @@ def check(checker: Checker, pool: TaskPool, progress: Callable[[str], None] = la
 def _check_set(checker: Checker, number: int, long: frozenset[Kernel]) -> CheckedSet:
     checker.emulator.long = set(long)
     inputs = checker.inputs(number)
+    if inputs is None:
+        return CheckedSet((), (), frozenset())
     got = checker.emulator(inputs.arguments)
     theirs = checker.original(*inputs.arguments)
     wanted = references(checker.program, inputs.arguments, checker.stored, tf32=checker.tf32)

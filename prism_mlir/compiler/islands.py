@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from functools import cached_property
 from time import perf_counter
 
 from prism_mlir.compiler.execute import Emulator
@@ -11,12 +12,14 @@ from prism_mlir.compiler.options import CompileOptions, HostSignature, Workspace
 from prism_mlir.compiler.pipeline import Compilation, compile_text
 from prism_mlir.compiler.progress import Progress, Show
 from prism_mlir.compiler.select import Prepare
-from prism_mlir.compiler.whole import WholeCheck, check_whole
+from prism_mlir.compiler.task_pool import open_pool
+from prism_mlir.compiler.whole import WholeCheck, WholeChecker, check_whole
 from prism_mlir.frontend.islands.find import Island, IslandFinder, Islands
 from prism_mlir.frontend.upstream import functions, input_error, read_module, symbol_name
 from prism_mlir.graph.errors import CodegenError, InaccurateError, InputError, LimitError
+from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
-from prism_mlir.runtime.jit_buffers import External
+from prism_mlir.runtime.jit_buffers import Array, External
 from prism_mlir.tune.records.store import Records
 
 
@@ -81,7 +84,9 @@ def compile_islands(
     whole = None
     if options.check:
         progress("checking the whole function")
-        whole = check_whole(text, cut, emulators(cut, islands), options.seed)
+        checker = WholeChecker(text, cut, emulators(cut, islands), options.seed)
+        with open_pool(options.executor, options.jobs) as pool:
+            whole = check_whole(checker, pool)
     return IslandCompilation(filename, text, options, cut, islands, host, whole, perf_counter() - start)
 
 
@@ -126,12 +131,25 @@ class _Line:
 
 def emulators(cut: Islands, islands: tuple[Compilation, ...]) -> dict[str, External]:
     """What the islands' functions compute, on the PTX machine."""
-    return {i.name: _external(done) for i, done in zip(cut.islands, islands, strict=True)}
+    return {i.name: _Emulated(done.launch, done.built.ptx) for i, done in zip(cut.islands, islands, strict=True)}
 
 
-def _external(done: Compilation) -> External:
-    emulator = Emulator(done.launch, done.built.ptx)
-    return lambda *arguments: emulator(arguments)
+@dataclass(frozen=True)
+class _Emulated:
+    """Emitted code as a function; crosses to other processes, and is loaded there."""
+
+    launch: LaunchInfo
+    ptx: Mapping[str, str]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {"launch": self.launch, "ptx": self.ptx}
+
+    @cached_property
+    def emulator(self) -> Emulator:
+        return Emulator(self.launch, self.ptx)
+
+    def __call__(self, *arguments: Array) -> tuple[Array, ...]:
+        return self.emulator(arguments)
 
 
 def host_of(cut: Islands, islands: tuple[Compilation, ...], filename: str) -> str:

@@ -12,16 +12,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prism_mlir.compiler.input_sets import scale_of
+from prism_mlir.compiler.task_pool import TaskPool, pool_here
+from prism_mlir.compiler.tasks import Context
 from prism_mlir.frontend.islands.find import Islands
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.errors import InaccurateError, UnsupportedError
-from prism_mlir.runtime.cpu_jit import compile_module
+from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
 from prism_mlir.runtime.jit_buffers import External, TensorSignature
 
 Array = NDArray[Any]
@@ -52,24 +55,42 @@ class WholeCheck:
     skipped: str = ""
 
 
-def check_whole(text: str, cut: Islands, externals: Mapping[str, External], seed: int = 0) -> WholeCheck:
-    """Compare the cut function with its source on random arguments.
+@dataclass(frozen=True)
+class WholeChecker:
+    """A cut function and its source; both are loaded when they are first needed, in each process once.
+
+    externals: what the islands' functions compute, by name
+    """
+
+    text: str
+    cut: Islands
+    externals: Mapping[str, External]
+    seed: int = 0
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # without what is loaded
+
+    @cached_property
+    def theirs(self) -> CpuProgram:
+        return compile_module(self.text, self.cut.function)
+
+    @cached_property
+    def ours(self) -> CpuProgram:
+        return compile_module(self.cut.rest, self.cut.function, self.externals)
+
+
+def check_whole(checker: WholeChecker, pool: TaskPool | None = None) -> WholeCheck:
+    """Compare the cut function with its source on random arguments; each set of them is a task.
 
     Raises :class:`InaccurateError` where they differ by more than they may, :class:`ExecutionError` where the PTX machine
     reports an error. A function that upstream cannot run on the CPU is not compared; the result says so.
     """
+    errors: list[WholeError] = []
     try:
-        theirs = compile_module(text, cut.function)
-        ours = compile_module(cut.rest, cut.function, externals)
+        for found in (pool or pool_here()).ordered(Context(checker), _check_set, [(k,) for k in range(SETS)]):
+            errors += found
     except UnsupportedError as error:
         return WholeCheck((), error.message)
-    errors = []
-    for k in range(SETS):
-        rng = np.random.default_rng([seed, k])
-        arguments = [drawn(s, theirs.arguments, rng) for s in theirs.arguments]
-        moved = theirs(*(moved_by_a_unit(a, s, rng) for a, s in zip(arguments, theirs.arguments, strict=True)))
-        pairs = zip(theirs.results, ours(*arguments), theirs(*arguments), moved, strict=True)
-        errors += [_error(f"random {k}", n, *pair) for n, pair in enumerate(pairs)]
     wrong = next((e for e in errors if not e.ok), None)
     if wrong is not None:
         raise InaccurateError(
@@ -77,6 +98,15 @@ def check_whole(text: str, cut: Islands, externals: Mapping[str, External], seed
             f"relative to its norm, on {wrong.input_set} inputs; {wrong.allowed:.3g} are allowed"
         )
     return WholeCheck(tuple(errors))
+
+
+def _check_set(checker: WholeChecker, number: int) -> list[WholeError]:
+    theirs, ours = checker.theirs, checker.ours
+    rng = np.random.default_rng([checker.seed, number])
+    arguments = [drawn(s, theirs.arguments, rng) for s in theirs.arguments]
+    moved = theirs(*(moved_by_a_unit(a, s, rng) for a, s in zip(arguments, theirs.arguments, strict=True)))
+    pairs = zip(theirs.results, ours(*arguments), theirs(*arguments), moved, strict=True)
+    return [_error(f"random {number}", n, *pair) for n, pair in enumerate(pairs)]
 
 
 def drawn(signature: TensorSignature, all_arguments: Sequence[TensorSignature], rng: np.random.Generator) -> Array:

@@ -55,9 +55,10 @@ class Phase(StrEnum):
 
     @property
     def number(self) -> int:
-        return list(Phase).index(self)
+        return _NUMBERS[self]
 
 
+_NUMBERS = {phase: number for number, phase in enumerate(Phase)}
 _PHASES = {Stage.INVARIANT: Phase.BEFORE, Stage.BODY: Phase.LOOP, Stage.AFTER: Phase.AFTER}
 
 
@@ -575,7 +576,12 @@ class _Placer:
 
 def _most_alive(buffers: Sequence[Buffer]) -> int:
     """Bytes of the fullest phase."""
-    return max(sum(b.bytes for b in buffers if b.first.number <= p <= b.last.number) for p in range(len(Phase)))
+    alive = [0] * len(Phase)
+    for buffer in buffers:
+        size = buffer.bytes
+        for phase in range(buffer.first.number, buffer.last.number + 1):
+            alive[phase] += size
+    return max(alive)
 
 
 def _until(buffer: Buffer, last: Phase) -> Buffer:

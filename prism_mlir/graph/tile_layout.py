@@ -8,6 +8,7 @@ its chunks permuted by XOR with some bits of the row number where ``c`` allows i
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from math import gcd, prod
 
 from prism_mlir.graph.ops import Shape
@@ -56,7 +57,7 @@ class TileLayout:
         """The logical dim whose neighbours lie next to each other."""
         return self.order[-1]
 
-    @property
+    @cached_property
     def rows(self) -> int:
         return prod(self.extents[d] for d in self.order[:-1])
 
@@ -69,7 +70,7 @@ class TileLayout:
         """Elements in 16 bytes."""
         return CHUNK_BYTES // self.element_bytes
 
-    @property
+    @cached_property
     def swizzle(self) -> Swizzle | None:
         """The permutation of chunks; ``None`` where rows are stored in order."""
         chunks, rest = divmod(self.columns, self.chunk)
@@ -85,7 +86,7 @@ class TileLayout:
             return Swizzle({2: 2, 4: 1}[chunks], chunks - 1)
         return None
 
-    @property
+    @cached_property
     def pitch(self) -> int:
         """Elements from one row to the next."""
         chunks, rest = divmod(self.columns, self.chunk)
@@ -97,7 +98,7 @@ class TileLayout:
     def elements(self) -> int:
         return self.rows * self.pitch
 
-    @property
+    @cached_property
     def bytes(self) -> int:
         """Bytes of the tile, rounded up to whole 128-byte lines so that every buffer starts on one."""
         return -(-self.elements * self.element_bytes // 128) * 128

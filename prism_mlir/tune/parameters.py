@@ -14,7 +14,7 @@ from functools import cached_property
 from itertools import product
 from math import gcd, prod
 
-from prism_mlir.graph.block import Load
+from prism_mlir.graph.block import Load, Stage
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.footprint import (
     REDUCING_WARPS,
@@ -147,6 +147,7 @@ class _Rules:
 
     divided:  dims that are cut
     copied:   contiguous dims of loads, with the bytes of an element
+    loads:    the dims of each loaded tile, the bytes of an element, and whether every iteration loads it
     products: the m, n and k dims of products on tensor cores
     reshapes: whether some tile is reshaped, which must then be whole
     """
@@ -155,8 +156,17 @@ class _Rules:
     strides: tuple[tuple[int, ...], ...]
     divided: tuple[Cut, ...]
     copied: tuple[tuple[Cut, int], ...]
+    loads: tuple[tuple[tuple[Cut, ...], int, bool], ...]
     products: tuple[tuple[Cut, Cut, Cut], ...]
     reshapes: bool
+
+    def loaded_bytes(self, of: MappingABC[str, int], stages: int) -> int:
+        """Shared memory that loaded tiles take at least: before the loop all of them are alive."""
+        total = 0
+        for dims, width, repeated in self.loads:
+            tile = prod(part_size(size, prod([of[p] for p in cut])) for size, cut in dims)
+            total += tile * width * (stages if repeated else 1)
+        return total
 
 
 def _rules(graph: KernelGraph, node: CustomNode, program: Program | None) -> _Rules:
@@ -166,12 +176,15 @@ def _rules(graph: KernelGraph, node: CustomNode, program: Program | None) -> _Ru
         for shape, row in zip(block.shapes, tile_partitions(block, concrete_mapping(node)), strict=True)
     ]
     copied: dict[tuple[Cut, int], None] = {}
+    loads: list[tuple[tuple[Cut, ...], int, bool]] = []
     for k in block.loads:
         op = block.nodes[k].op
         assert isinstance(op, Load)
+        width = block.inputs[op.source].dtype.bytes
+        loads.append((tuple(cuts[k]), width, block.stages[k] is Stage.BODY))
         if cuts[k]:
             inner = cuts[k][contiguous_dim(block.shapes[k], strides[op.source])]
-            copied[inner, block.inputs[op.source].dtype.bytes] = None
+            copied[inner, width] = None
     whole = placed(node, tuple((p, 1) for p in sorted(block.parallel_dims)), 1, strides)
     products: dict[tuple[Cut, Cut, Cut], None] = {}
     for k, tile in whole.products.items():
@@ -180,7 +193,7 @@ def _rules(graph: KernelGraph, node: CustomNode, program: Program | None) -> _Ru
             products[left[-2], right[-1], left[-1]] = None
     divided = dict.fromkeys(cut for row in cuts for cut in row if cut[1])
     reshapes = any(isinstance(n.op, Op) and n.op.kind is Kind.RESHAPE for n in block.nodes)
-    return _Rules(node, strides, tuple(divided), tuple(copied), tuple(products), reshapes)
+    return _Rules(node, strides, tuple(divided), tuple(copied), tuple(loads), tuple(products), reshapes)
 
 
 def parameter_space(
@@ -258,15 +271,15 @@ def part_counts(size: int) -> tuple[int, ...]:
 def rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str | None:
     """The first rule that a point breaks on a target; ``None`` for a valid point. Cheap rules come first."""
     return (
-        size_rejection(space, schedule.sizes)
+        size_rejection(space, schedule.sizes, target)
         or orientation_rejection(space, schedule.sizes, schedule.orientation)
         or _choice_rejection(space, schedule, target)
         or _residency_rejection(space, schedule, target)
     )
 
 
-def size_rejection(space: ParameterSpace, sizes: Sizes) -> str | None:
-    """The first rule that sizes break whatever the warps, the stages and the target."""
+def size_rejection(space: ParameterSpace, sizes: Sizes, target: Target) -> str | None:
+    """The first rule that sizes break whatever the warps and the stages."""
     of = dict(sizes)
     for rules in space.rules:
         for size, cut in rules.divided:
@@ -279,6 +292,8 @@ def size_rejection(space: ParameterSpace, sizes: Sizes) -> str | None:
             return "rows shorter than a copy"
         if not all(_fits_tensor_cores(dims, of) for dims in rules.products):
             return "a product's tile is no multiple of 16 x 8 x 16"
+        if rules.loaded_bytes(of, 1) > target.shared_per_block:
+            return "too much shared memory"
     return None
 
 
@@ -348,6 +363,8 @@ def _placement(rules: _Rules, schedule: Schedule) -> Placement:
 
 
 def _capacity_rejection(rules: _Rules, schedule: Schedule, target: Target) -> str | None:
+    if rules.loaded_bytes(schedule.size_of, schedule.stages) > target.shared_per_block:
+        return "too much shared memory"  # as the placement would show, which takes far longer to make
     try:
         placement = _placement(rules, schedule)
     except ScheduleError as error:

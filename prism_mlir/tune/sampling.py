@@ -75,7 +75,7 @@ def sample(
     whole = (parameter_space(g, program) for g in graphs)
     spaces = [space.plain if plain else space for space in whole]
     refused: Counter[str] = Counter()
-    population = _population(spaces, refused)
+    population = _population(spaces, target, refused)
     struck, rng = sum(refused.values()), random.Random(seed)
     found: dict[int, ScheduledGraph] = {}
     examined = 0
@@ -122,7 +122,7 @@ class _Population:
         return space, space.point(rest) if part is None else space.with_choice(part[0], part[1] + rest)
 
 
-def _population(spaces: Sequence[ParameterSpace], refused: Counter[str]) -> _Population:
+def _population(spaces: Sequence[ParameterSpace], target: Target, refused: Counter[str]) -> _Population:
     """Points to draw from. Sizes that break a rule, and orientations of sizes, are struck out, and counted, unless there are too
     many sizes to look at each."""
     rows: list[tuple[ParameterSpace, tuple[Sizes, int] | None]] = []
@@ -131,7 +131,7 @@ def _population(spaces: Sequence[ParameterSpace], refused: Counter[str]) -> _Pop
     else:
         for space in spaces:
             for sizes in space.shapes:
-                reason = size_rejection(space, sizes)
+                reason = size_rejection(space, sizes, target)
                 if reason is not None:
                     refused[reason] += space.choices
                     continue

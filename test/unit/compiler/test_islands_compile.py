@@ -11,7 +11,8 @@ from mgpu_runtime import call, lower, runtime
 
 from prism_mlir.compiler.islands import IslandCompilation, compile_islands, emulators
 from prism_mlir.compiler.options import CompileOptions, HostSignature
-from prism_mlir.compiler.whole import check_whole
+from prism_mlir.compiler.task_pool import open_pool
+from prism_mlir.compiler.whole import WholeChecker, check_whole
 from prism_mlir.graph.errors import InaccurateError, InputError
 from prism_mlir.runtime.cpu_jit import compile_module
 
@@ -81,7 +82,7 @@ def test_an_island_that_is_a_little_wrong_is_found(done: IslandCompilation) -> N
         return [(r.astype(np.float32) * 1.02).astype(r.dtype) for r in right["main_island1"](*given)]
 
     with pytest.raises(InaccurateError, match=r"result 0 of the whole function is .* away from the source's"):
-        check_whole(SOURCE, done.cut, {**right, "main_island1": wrong})
+        check_whole(WholeChecker(SOURCE, done.cut, {**right, "main_island1": wrong}))
 
 
 def test_islands_whose_arguments_are_exchanged_are_found(done: IslandCompilation) -> None:
@@ -92,7 +93,13 @@ def test_islands_whose_arguments_are_exchanged_are_found(done: IslandCompilation
         return list(right["main_island0"](x[:, ::-1], *rest))
 
     with pytest.raises(InaccurateError):
-        check_whole(SOURCE, done.cut, {**right, "main_island0": swapped})
+        check_whole(WholeChecker(SOURCE, done.cut, {**right, "main_island0": swapped}))
+
+
+def test_the_whole_is_checked_alike_in_other_processes(done: IslandCompilation) -> None:
+    checker = WholeChecker(SOURCE, done.cut, emulators(done.cut, done.islands))
+    with open_pool(jobs=2) as pool:
+        assert check_whole(checker, pool) == check_whole(checker) == done.whole
 
 
 def test_a_whole_that_cannot_run_on_the_cpu_says_so(done: IslandCompilation) -> None:

@@ -21,7 +21,7 @@ from prism_mlir.compiler.building import Builder, Built, Refused, build_each
 from prism_mlir.compiler.checking import Checker, check
 from prism_mlir.compiler.discover import discover
 from prism_mlir.compiler.dynamic import compile_dynamic
-from prism_mlir.compiler.executors import InThisProcess, OpenExecutor
+from prism_mlir.compiler.executors import InThisProcess, OpenExecutor, this_process
 from prism_mlir.compiler.input_sets import input_set_names, input_sets
 from prism_mlir.compiler.options import CompileOptions
 from prism_mlir.compiler.pipeline import Compilation, compile_file
@@ -172,8 +172,7 @@ def test_long_kernels_take_the_compiled_engine_after_the_first_set(
 
     class Listening(TaskPool):
         def ordered(self, context: Any, function: Any, arguments: Any, *rest: Any, **named: Any) -> Any:
-            calls = list(arguments)
-            given.extend(calls)
+            calls = (given.append(call) or call for call in arguments)
             return super().ordered(context, function, calls, *rest, **named)
 
     quick = check(checker_of(compiled), Listening(OpenExecutor("here", InThisProcess(), lambda: 1, here=True)))
@@ -182,6 +181,30 @@ def test_long_kernels_take_the_compiled_engine_after_the_first_set(
     assert [long for _, long in given[1:]] == [{(kernel.ptx, kernel.entry)}] * (len(given) - 1)
     monkeypatch.undo()
     assert [a.to_dict() for a in check(checker_of(compiled), pool_here())] == [a.to_dict() for a in quick]
+
+
+def test_as_many_sets_begin_together_as_there_are_processes(
+    compiled: Compilation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The second one cannot know yet which kernels are long; what it checks, and what comes out, is the same."""
+    monkeypatch.setattr(execute, "LONG", 1)
+    given: list[tuple[Any, ...]] = []
+
+    class Two(TaskPool):
+        jobs, here = 2, False  # type: ignore[assignment]
+
+        def submit(self, context: Any, function: Any, *arguments: Any, gpu: bool = False) -> Any:
+            given.append(arguments)
+            return self.opened.executor.submit(function, context.value, *arguments)
+
+    checker = checker_of(compiled)
+    found = check(checker, Two(this_process()))
+    (kernel,) = compiled.launch.kernels
+    names = input_set_names(compiled.program)
+    assert [number for number, _ in given] == list(range(len(names)))
+    assert [bool(long) for _, long in given] == [False, False] + [True] * (len(names) - 2)
+    assert given[-1][1] == {(kernel.ptx, kernel.entry)}
+    assert [a.to_dict() for a in found] == [a.to_dict() for a in check(checker_of(compiled), pool_here())]
 
 
 def test_names_of_input_sets_are_those_of_the_sets(compiled: Compilation) -> None:
