@@ -4,15 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 
-from prism_mlir.compiler.accuracy import Reference, compare, reduction_length, references
+from prism_mlir.compiler.accuracy import Reference, SourceError, compare, reduction_length, references
 from prism_mlir.compiler.input_sets import input_sets
+from prism_mlir.frontend import import_module
+from prism_mlir.frontend.upstream import read_file
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.examples import attention, build_program, rms_norm, rms_norm_mlp, swiglu
-from prism_mlir.graph.ops import MATMUL, MUL, SUB, unary
+from prism_mlir.graph.ops import DIV, MATMUL, MUL, SUB, sum_, unary
 from prism_mlir.graph.program import Program
 
 F16 = DType.F16
@@ -73,6 +76,26 @@ def test_emitted_code_must_not_be_worse_than_an_exact_source() -> None:
     exact = np.array([1.0, 2.0], np.float16)
     assert compare("t", "o", F16, exact, exact, wanted, 1).ok
     assert not compare("t", "o", F16, np.array([1.0, 2.01], np.float16), exact, wanted, 1).ok
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_code_that_rounds_like_the_source_passes_whichever_element_is_hit(seed: int) -> None:
+    """Elements whose sensitivity spans four orders of magnitude: the worst one is one of few. Four times the error is refused."""
+    rng = np.random.default_rng(seed)
+    bound = 10.0 ** rng.uniform(-6, -2, 4096)
+    exact = rng.uniform(-1, 1, 4096)
+
+    def drawn(size: float) -> np.ndarray:
+        return np.asarray(exact + 0.05 * size * bound * rng.normal(size=4096), np.float32)
+
+    source, wanted = drawn(1), Reference(exact, bound)
+    assert compare("t", "o", DType.F32, drawn(1), source, wanted, 1).ok
+    assert not compare("t", "o", DType.F32, drawn(4), source, wanted, 1).ok
+    one_off = np.where(np.arange(4096) == np.argmin(bound), exact + 0.9 * bound, source).astype(np.float32)
+    assert compare("t", "o", DType.F32, one_off, source, wanted, 1).ok  # its error is far below the source's largest
+    at_most = int(np.argmax(bound))
+    one_off = np.where(np.arange(4096) == at_most, exact + 0.9 * bound, source).astype(np.float32)
+    assert not compare("t", "o", DType.F32, one_off, source, wanted, 1).ok
 
 
 def test_infinite_results_must_be_infinite() -> None:
@@ -159,6 +182,42 @@ def test_terms_that_cancel_may_be_multiplied_first() -> None:
     assert (error > 2.0**-22 * np.abs(reference.exact)).any()
     half = (a * c).astype(np.float16).astype(np.float64) - b.astype(np.float64) * c
     assert (np.abs(half - reference.exact) > reference.bound).mean() > 0.9
+
+
+MASKED = "inputs/corpus/jax/dpa_causal_f32.mlir"  # masked with -2.4e38
+
+
+def test_a_large_negative_mask_leaves_a_bound_on_the_rest_of_its_row() -> None:
+    """One unit of a masked score is 1e31, but that score is no maximum, and its exponential is zero whatever it is."""
+    program = import_module(read_file(Path(__file__).parents[2] / MASKED))
+    arguments = next(iter(input_sets(program, 1))).arguments
+    (reference,) = references(program, arguments)
+    scale = np.abs(reference.exact).max()
+    assert 2.0**-24 * scale < reference.bound.max() < 1e-3 * scale
+
+
+def test_first_order_errors_are_how_far_rounding_moves_elements() -> None:
+    """Softmax of scores that are a unit off: next to a tie the result moves, far from one it does not."""
+    nodes = [(unary("exp(x)"), (0,)), (sum_(1), (1,)), (DIV, (1, 2))]
+    program = with_f32(build_program("softmax", {"x": (2, 2)}, nodes))
+    program = replace(program, nodes=(replace(program.nodes[0], shift=1), *program.nodes[1:]))
+    x = np.array([[1000.0, 1000.0], [1000.0, 0.0]], np.float32)
+    (reference,) = references(program, (x,))
+    assert reference.first_order is not None
+    moved = reference.first_order()
+    assert 1000 * 2.0**-24 / 4 < moved[0, 0] < 100 * 1000 * 2.0**-24  # p (1 - p) is a quarter
+    assert moved[1, 1] < 1e-40
+    wide = reference.bound
+    np.testing.assert_allclose(moved[0], wide[0], rtol=0.02)  # nothing is steep there
+
+
+def test_the_sources_errors_on_other_inputs_of_the_kind_count() -> None:
+    """An element that the source happens to hit exactly, and misses by 0.004 on other inputs."""
+    wanted = Reference(np.array([1.0, 100.0]), np.array([0.5, 0.5]), lambda: np.array([1.0, 1e-6]))
+    source, got = np.array([1.0, 100.0], np.float32), np.array([1.005, 100.0], np.float32)
+    assert not compare("t", "o", DType.F32, got, source, wanted, 1).ok
+    assert compare("t", "o", DType.F32, got, source, wanted, 1, more=lambda: [SourceError(0.004, 0.004)]).ok
+    assert not compare("t", "o", DType.F32, got, source, wanted, 1, more=lambda: [SourceError(0.001, 0.001)]).ok
 
 
 def test_denormal_factors_lose_bits() -> None:

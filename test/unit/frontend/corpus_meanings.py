@@ -139,6 +139,7 @@ JAX: dict[str, Meaning] = {
     "dpa": grouped,
     "dpa_bias": lambda q, k, v, b: grouped(q, k, v, lambda s: s + b),
     "dpa_causal": lambda q, k, v: grouped(q, k, v, lower),
+    "dpa_causal_f32": lambda q, k, v: grouped(q, k, v, lower),
     "dpa_gqa": grouped,
     "dpa_gqa_decode": grouped,
     "dpa_mask": lambda q, k, v, m: grouped(q, k, v, lambda s: np.where(m != 0, s, -np.inf)),

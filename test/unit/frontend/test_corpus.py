@@ -27,11 +27,6 @@ FILES = {f"{folder}/{name}": fn for folder, table in (("jax", JAX), ("linalg", L
 # These are compiled in every test run, all others among the extras.
 COMPILED = ("jax/dpa_gqa_decode", "linalg/torch_safe_softmax", "linalg/pad")
 
-# Files that are not compiled, and why.
-NOT_COMPILED = {
-    "jax/rope_attention": "f16 roundings in front of a softmax: no worse than the source's own, but not by its rule",
-}
-
 
 def path_of(name: str) -> Path:
     return CORPUS / f"{name}.mlir"
@@ -88,6 +83,6 @@ def test_compiled_and_checked(name: str) -> None:
 
 
 @pytest.mark.extras
-@pytest.mark.parametrize("name", sorted({*FILES} - {*COMPILED} - {*NOT_COMPILED}))
+@pytest.mark.parametrize("name", sorted({*FILES} - {*COMPILED}))
 def test_all_are_compiled_and_checked(name: str) -> None:
     test_compiled_and_checked(name)
