@@ -32,6 +32,8 @@ from prism_mlir.graph.program import Program
 
 TWICE = 2.0  # as bad as the source on a few input sets: what chance does to the few elements that rounding moves most
 
+HOPELESS = 16.0  # times as bad as the source on the same inputs, from which on it is not run on others
+
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
@@ -164,9 +166,12 @@ def compare(
     scale, source_error = near.scale, near.source_error
     allowed = near.at_worst(reference) if as_source else reference.bound
     if as_source and not (_distance(value, exact) <= allowed)[finite].all():
-        found = [SourceError.of(dtype, source, reference), *more()]
+        ours = SourceError.of(dtype, got, reference, finite & np.isfinite(theirs))
+        own = SourceError.of(dtype, source, reference)
+        hopeless = 0 < HOPELESS * own.worst < ours.worst
+        found = [own] if hopeless else [own, *more()]
         worst, mean = max(e.worst for e in found), max(e.mean for e in found)
-        if SourceError.of(dtype, got, reference, finite & np.isfinite(theirs)).mean <= TWICE * mean:
+        if ours.mean <= TWICE * mean:
             allowed = _spread(reference, allowed, worst)
     place = np.unravel_index(int(np.argmax(np.where(finite, _distance(value, exact) - allowed, -np.inf))), exact.shape)
     reason = ""

@@ -220,6 +220,21 @@ def test_the_sources_errors_on_other_inputs_of_the_kind_count() -> None:
     assert not compare("t", "o", DType.F32, got, source, wanted, 1, more=lambda: [SourceError(0.001, 0.001)]).ok
 
 
+def test_the_source_is_not_run_again_where_nothing_can_help() -> None:
+    wanted = Reference(np.array([1.0, 2.0]), np.array([0.5, 0.5]))
+    source, far, near = (np.array([1.0, x], np.float32) for x in (2.0001, 2.01, 2.001))
+    asked = []
+
+    def more() -> list[SourceError]:
+        asked.append(1)
+        return []
+
+    assert not compare("t", "o", DType.F32, far, source, wanted, 1, more=more).ok
+    assert not asked
+    assert not compare("t", "o", DType.F32, near, source, wanted, 1, more=more).ok
+    assert asked
+
+
 def test_denormal_factors_lose_bits() -> None:
     """exp(-100) is 3.8e-44, 26.5 times the smallest f32: rounded to 26 or 27, then multiplied by 1000."""
     program = with_f32(build_program("tiny", {"x": (1, 1)}, [(unary("exp(x)"), (0,)), (unary("1000*x"), (1,))]))
