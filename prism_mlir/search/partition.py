@@ -7,6 +7,7 @@ limit. The parts together compute the program, whatever is done inside each of t
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from math import prod
@@ -124,21 +125,36 @@ def part_of(program: Program, first: int, last: int) -> Part:
     inputs = tuple(sorted({v for n in nodes for v in n.operands if v not in own}))
     number = {v: k for k, v in enumerate(inputs)} | {v: len(inputs) + k for k, v in enumerate(own)}
     later = {v for n in program.nodes[last:] for v in n.operands}
-    stored = [(o.value, k) for k, o in enumerate(program.outputs) if o.value in own]
-    kept = [v for v in own if v in later]
-    results = list(dict.fromkeys(program.result_of(k) for _, k in stored))
-    outputs = [(next(v for v, k in stored if program.result_of(k) == r), r) for r in results] + [
-        (v, None) for v in kept
-    ]
+    stored = [(k, o) for k, o in enumerate(program.outputs) if o.value in own]
     body = tuple(ProgramNode(n.op, tuple(number[v] for v in n.operands), n.dtype, n.shift) for n in nodes)
     ins = tuple(_input(program, v, k) for k, v in enumerate(inputs))
-    outs = [
-        replace(program.outputs[k], value=number[v], result=results.index(program.result_of(k))) for v, k in stored
-    ] + [_kept(program, v, number[v], len(results) + n) for n, v in enumerate(kept)]
-    if len(outs) == len(outputs):  # each is a result of its own
+    outputs, ends = part_outputs(program, stored, [v for v in own if v in later], number)
+    return Part(Program(part_name(program, first), ins, body, outputs), inputs, ends, first, last - first)
+
+
+def part_name(program: Program, first: int) -> str:
+    """The name of the part that begins with an operator."""
+    return f"{program.name[:80]}_{first}"
+
+
+def part_outputs(
+    program: Program, stored: Sequence[tuple[int, ProgramOutput]], kept: Sequence[int], number: Mapping[int, int]
+) -> tuple[tuple[ProgramOutput, ...], tuple[tuple[int, int | None], ...]]:
+    """The outputs of a part's program, and :attr:`Part.outputs`.
+
+    stored: outputs of the whole program, with their numbers, of values that the part computes
+    kept:   values that it leaves for later parts;  number: of each value in the part
+    """
+    results = list(dict.fromkeys(program.result_of(k) for k, _ in stored))
+    outs = [replace(o, value=number[o.value], result=results.index(program.result_of(k))) for k, o in stored]
+    outs += [_kept(program, v, number[v], len(results) + n) for n, v in enumerate(kept)]
+    ends: list[tuple[int, int | None]] = [
+        (next(o.value for k, o in stored if program.result_of(k) == r), r) for r in results
+    ]
+    ends += [(v, None) for v in kept]
+    if len(outs) == len(ends):  # each is a result of its own
         outs = [replace(o, result=None) for o in outs]
-    part = Program(f"{program.name[:80]}_{first}", ins, body, tuple(outs))
-    return Part(part, inputs, tuple(outputs), first, last - first)
+    return tuple(outs), tuple(ends)
 
 
 def _input(program: Program, value: int, position: int) -> ProgramInput:

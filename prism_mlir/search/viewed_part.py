@@ -16,7 +16,7 @@ import numpy as np
 from prism_mlir.graph.ops import Kind, Op, Shape, unary
 from prism_mlir.graph.program import Program, ProgramInput, ProgramNode, ProgramOutput, row_major
 from prism_mlir.search.moves import MOVES
-from prism_mlir.search.partition import Part
+from prism_mlir.search.partition import Part, part_name, part_outputs
 
 IDENTITY = unary("x")
 
@@ -129,19 +129,9 @@ def _made(
         replace(n, operands=tuple(number[u] if u in number and u != v else seen[views[u]] for u in n.operands))
         for v, n in nodes.items()
     )
-    kept = [v for v in computed if v in later]
-    stored = list(dict.fromkeys(program.result_of(k) for k, _ in results))
-    outs = [replace(o, value=number[o.value], result=stored.index(program.result_of(k))) for k, o in results]
-    outs += [_kept(program, v, number[v], len(stored) + n) for n, v in enumerate(kept)]
-    ends: list[tuple[int, int | None]] = [
-        (next(o.value for k, o in results if program.result_of(k) == r), r) for r in stored
-    ]
-    ends += [(v, None) for v in kept]
-    if len(outs) == len(ends):  # each is a result of its own
-        outs = [replace(o, result=None) for o in outs]
+    outputs, ends = part_outputs(program, results, [v for v in computed if v in later], number)
     ins = tuple(_named(_input(program, v, bases.index(v.base)) for v in outside))
-    made = Program(f"{program.name[:80]}_{first}", ins, body, tuple(outs))
-    return Part(made, tuple(bases), tuple(ends), first, last - first)
+    return Part(Program(part_name(program, first), ins, body, outputs), tuple(bases), ends, first, last - first)
 
 
 def _node(program: Program, value: int, views: dict[int, ValueView], computed: Sequence[int]) -> ProgramNode:
@@ -189,8 +179,3 @@ def _named(inputs: Iterable[ProgramInput]) -> Iterator[ProgramInput]:
         name = next(n for n in chain([found.name], others) if n not in known)
         known.add(name)
         yield replace(found, name=name)
-
-
-def _kept(program: Program, value: int, inside: int, result: int) -> ProgramOutput:
-    shape = program.shapes[value]
-    return ProgramOutput(inside, program.stored_dtype(value), shape, row_major(shape), f"t{value}", result=result)
