@@ -21,7 +21,10 @@ MAX_NESTING = 256
 MAX_EXPANSION = 1 << 26
 """Largest text, in characters, that aliases may expand to."""
 
-_TOKEN = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*|->|>=|<=|[\[({<]|[\])}>]|-(?!>)(?:[\s(]++|-(?!>))*+')
+STRING_OR_COMMENT = r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*'
+"""A pattern for what is no syntax of MLIR; it never goes back over what it has read, however long that is."""
+
+_TOKEN = re.compile(STRING_OR_COMMENT + r"|->|>=|<=|[\[({<]|[\])}>]|-(?!>)(?:[\s(]++|-(?!>))*+")
 _OPEN = frozenset("[({<")
 _CLOSE = frozenset("])}>")
 _ALIAS_DEFINITION = re.compile(r"^\s*([#!][\w$.-]+)\s*=", re.MULTILINE)

@@ -36,14 +36,14 @@ from prism_mlir.dialects.sgraph.attributes import InputAttr
 from prism_mlir.dialects.sgraph.block_ops import LoadOp
 from prism_mlir.dialects.sgraph.graph_ops import GraphOp
 from prism_mlir.dialects.sgraph.program_ops import ProgramOp
-from prism_mlir.frontend.text_guard import check_text
+from prism_mlir.frontend.text_guard import STRING_OR_COMMENT, check_text
 from prism_mlir.frontend.upstream import read_module
 from prism_mlir.frontend.xdsl_text import check_splats
 from prism_mlir.graph.errors import InputError, LimitError, Location, UnsupportedError
 from prism_mlir.passes.located import parse_error
 
 _TOKEN = re.compile(
-    r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*|(?P<ours>sgraph\.(?:program|graph)(?=\s*@))|->|[\w$.]+|\S', re.ASCII
+    STRING_OR_COMMENT + r"|(?P<ours>sgraph\.(?:program|graph)(?=\s*@))|->|[\w$.]+|\S", re.ASCII
 )
 _STRING = re.compile(r'"(?:[^"\\\n\v\f]++|\\(?:["nt\\]|[0-9A-Fa-f]{2}))*+"')
 _OPEN, _CLOSE = frozenset("([{<"), frozenset(")]}>")

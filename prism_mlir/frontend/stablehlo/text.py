@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import Any
 
+from prism_mlir.frontend.text_guard import STRING_OR_COMMENT
 from prism_mlir.graph.errors import InputError, Location, MissingToolError
 
 DIALECTS = ("stablehlo", "chlo", "vhlo")
@@ -13,7 +14,7 @@ DIALECTS = ("stablehlo", "chlo", "vhlo")
 _NAME = rf"(?:{'|'.join(DIALECTS)})\.\w++"
 _GENERIC = re.compile(rf'"{_NAME}"\s*\(')
 _OLD = re.compile(r'"vhlo\.\w+"\s*\(')
-_STRING_OR_COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*')
+_STRING_OR_COMMENT = re.compile(STRING_OR_COMMENT)
 _CUSTOM = re.compile(rf"(?<![\w#!@%^.$-]){_NAME}(?!\s*=)")
 _PLACE = re.compile(r'"(?P<file>[^"]*)":(?P<line>\d+):(?P<column>\d+)')
 _HINT = 'pip install "prism-mlir[jax]"'
