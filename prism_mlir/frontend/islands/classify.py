@@ -59,13 +59,10 @@ def steps_of(block: Block, refused: Mapping[int, object], sources: set[Any]) -> 
     return steps
 
 
-def all_steps(function: Any, refused: Mapping[int, object]) -> list[tuple[Block, list[Step], set[Any]]]:
-    """Each block that may hold islands, its operations as steps, and the sources that it can read."""
-    found, sources = [], set[Any]()
-    for block in blocks_of(function):
-        steps = steps_of(block, refused, sources)
-        found.append((block, steps, sources))
-    return found
+def all_steps(function: Any, refused: Mapping[int, object]) -> tuple[list[tuple[Block, list[Step]]], set[Any]]:
+    """Each block that may hold islands with its operations as steps, and the results of sources in all of them."""
+    sources = set[Any]()
+    return [(block, steps_of(block, refused, sources)) for block in blocks_of(function)], sources
 
 
 def _part(op: Any, unknown: Sequence[Any]) -> Part:

@@ -203,7 +203,8 @@ class IslandFinder:
 
     def _left(self) -> Iterator[Left]:
         """What stays, without what only computes single numbers."""
-        for block, steps, sources in all_steps(functions(self.upstream)[self.function], self._refused):
+        blocks, sources = all_steps(functions(self.upstream)[self.function], self._refused)
+        for block, steps in blocks:
             for k, (op, step) in enumerate(zip(block.ops, steps, strict=True)):
                 if step.part is not Part.REST or op is block.ops[-1] or not _is_on_tensors(op):
                     continue

@@ -32,7 +32,8 @@ def outline(function: Any, refused: Mapping[int, object], name: Name) -> list[Ou
     refused: numbers of operations that are to stay;  name: what to call the function of given operations
     """
     found, read_before = [], list[Any]()
-    for block, steps, sources in all_steps(function, refused):
+    blocks, sources = all_steps(function, refused)
+    for block, steps in blocks:
         planned = plan(steps)
         read_before += [op for op, s in zip(block.ops, steps, strict=True) if s.part is Part.SOURCE and _is_read(op)]
         if not planned.islands:
