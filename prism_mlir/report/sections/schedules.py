@@ -195,7 +195,7 @@ def _named(detailed: Data) -> dict[str, Named]:
     return found
 
 
-def _sizes(sizes: Data, loops: frozenset[str]) -> str:
+def sizes_in_words(sizes: Data, loops: frozenset[str] = frozenset()) -> str:
     """Blocks along each dim of the grid, and turns of the loop."""
     grid = " ".join(f"{p}={v.count()}" for p, v in sizes.items() if p not in loops) or "one block"
     turns = " ".join(f"{p}={v.count()}" for p, v in sizes.items() if p in loops)
@@ -204,7 +204,7 @@ def _sizes(sizes: Data, loops: frozenset[str]) -> str:
 
 def _cells(n: int, r: Ranked, names: Mapping[str, Named]) -> tuple[str, ...]:
     schedule, graph = r.schedule, names.get(r.graph)
-    sizes = _sizes(schedule["sizes"], frozenset() if graph is None else graph.loops)
+    sizes = sizes_in_words(schedule["sizes"], frozenset() if graph is None else graph.loops)
     known = {"sizes", "warps", "stages"}
     more = "".join(f", {name} {v.value}" for name, v in schedule.items() if name not in known)
     return (

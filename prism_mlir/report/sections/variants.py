@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from prism_mlir.graph.errors import InputError
 from prism_mlir.report.contents import Contents
 from prism_mlir.report.data import Data
+from prism_mlir.report.sections.schedules import sizes_in_words
 from prism_mlir.report.sections.summary import Summary, Tile
 from prism_mlir.report.words import number, percent, plural, size, time
 
@@ -138,7 +139,7 @@ def _range(row: Data, names: list[str]) -> str:
 
 def _kernel(part: Data) -> Kernel:
     cost, schedule, verdict = part["cost"], part["schedule"], part["verdict"]
-    sizes = " ".join(f"{p}={n.count()}" for p, n in schedule["sizes"].items()) or "one block"
+    sizes = sizes_in_words(schedule["sizes"])
     return Kernel(
         part["name"].text(),
         verdict["status"].text(),
