@@ -273,9 +273,13 @@ def rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str 
     return (
         size_rejection(space, schedule.sizes, target)
         or orientation_rejection(space, schedule.sizes, schedule.orientation)
-        or _choice_rejection(space, schedule, target)
-        or _residency_rejection(space, schedule, target)
+        or choice_rejection(space, schedule, target)
     )
+
+
+def choice_rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str | None:
+    """The same for a point whose sizes and orientation are known to break no rule."""
+    return _stage_rejection(space, schedule, target) or _residency_rejection(space, schedule, target)
 
 
 def size_rejection(space: ParameterSpace, sizes: Sizes, target: Target) -> str | None:
@@ -325,7 +329,7 @@ def orientation_rejection(space: ParameterSpace, sizes: Sizes, orientation: Orie
     return None if turns else "an orientation that changes nothing"
 
 
-def _choice_rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str | None:
+def _stage_rejection(space: ParameterSpace, schedule: Schedule, target: Target) -> str | None:
     of = schedule.size_of
     if schedule.warps * LANES > target.threads_per_block:
         return "too many threads"

@@ -20,6 +20,7 @@ from prism_mlir.graph.schedule import Schedule, ScheduledGraph
 from prism_mlir.tune.parameters import (
     ParameterSpace,
     Sizes,
+    choice_rejection,
     orientation_rejection,
     parameter_space,
     rejection,
@@ -84,7 +85,7 @@ def sample(
             break
         examined += 1
         space, point = population[index]
-        reason = rejection(space, point, target)
+        reason = (choice_rejection if population.listed else rejection)(space, point, target)
         if reason is None:
             found[index] = ScheduledGraph(space.graph, point)
         else:
@@ -111,6 +112,11 @@ class _Population:
 
     rows: tuple[tuple[ParameterSpace, tuple[Sizes, int] | None], ...]
     starts: tuple[int, ...]
+
+    @property
+    def listed(self) -> bool:
+        """Whether sizes and orientations that break a rule are struck out already."""
+        return not self.rows or self.rows[0][1] is not None
 
     def __len__(self) -> int:
         return self.starts[-1]
