@@ -161,11 +161,12 @@ def compare(
     value = np.where(either_side | lost_alike, exact, value)
     rounded = np.where(border | lost_alike, exact, rounded)
     finite = np.isfinite(rounded)
-    error = _largest(value, exact, finite)
+    distance = _distance(value, exact)
+    error = float(np.max(distance[finite], initial=0.0))
     near = _near_source(dtype, theirs, exact, finite, length)
     scale, source_error = near.scale, near.source_error
     allowed = near.at_worst(reference) if as_source else reference.bound
-    if as_source and not (_distance(value, exact) <= allowed)[finite].all():
+    if as_source and not (distance <= allowed)[finite].all():
         ours = SourceError.of(dtype, got, reference, finite & np.isfinite(theirs))
         own = SourceError.of(dtype, source, reference)
         hopeless = 0 < HOPELESS * own.worst < ours.worst
@@ -173,18 +174,18 @@ def compare(
         worst, mean = max(e.worst for e in found), max(e.mean for e in found)
         if ours.mean <= TWICE * mean:
             allowed = _spread(reference, allowed, worst)
-    place = np.unravel_index(int(np.argmax(np.where(finite, _distance(value, exact) - allowed, -np.inf))), exact.shape)
+    place = np.unravel_index(int(np.argmax(np.where(finite, distance - allowed, -np.inf))), exact.shape)
     reason = ""
     kinds = _same_kind(value, rounded)
     if not kinds[~finite].all():
         reason = f"{int((~kinds[~finite]).sum())} elements should be NaN or infinite and are not"
-    elif finite.any() and not _distance(value, exact)[place] <= allowed[place]:
+    elif finite.any() and not distance[place] <= allowed[place]:
         reason = (
             f"element {list(map(int, place))} is {value[place]:.6g}, should be {exact[place]:.6g} "
             f"within {allowed[place]:.3g}"
         )
     with np.errstate(divide="ignore", invalid="ignore"):
-        shares = np.where(_distance(value, exact) == 0, 0.0, _distance(value, exact) / allowed)
+        shares = np.where(distance == 0, 0.0, distance / allowed)
     used = float(np.max(shares[finite], initial=0.0))
     return Accuracy(input_set, output, error, source_error, used, scale, int((~finite).sum()), reason)
 

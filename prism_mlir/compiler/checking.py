@@ -10,13 +10,13 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from itertools import count, islice, takewhile
+from itertools import islice
 
 from prism_mlir.compiler.accuracy import Accuracy, SourceError, compare, reduction_length, references
 from prism_mlir.compiler.execute import Emulator
 from prism_mlir.compiler.input_sets import ArgumentType, InputSet, input_set_names, input_sets
 from prism_mlir.compiler.task_pool import TaskPool
-from prism_mlir.compiler.tasks import Context
+from prism_mlir.compiler.tasks import Context, SentBare
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import InaccurateError
 from prism_mlir.graph.launch_info import LaunchInfo
@@ -30,7 +30,7 @@ Kernel = tuple[str, str]  # PTX file and entry
 
 
 @dataclass(frozen=True)
-class Checker:
+class Checker(SentBare):
     """What is checked against what; loaded when it is first needed, in each process once.
 
     source:  text of the source module, and ``function`` of it
@@ -46,9 +46,6 @@ class Checker:
     seed: int = 0
     tf32: bool = False
     stored: tuple[int, ...] = ()
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # without what is loaded
 
     @cached_property
     def emulator(self) -> Emulator:
@@ -86,7 +83,10 @@ def check(checker: Checker, pool: TaskPool, progress: Callable[[str], None] = la
     names, long = input_set_names(checker.program), frozenset[Kernel]()  # as far as can be told before the first set
 
     def calls() -> Iterator[tuple[int, frozenset[Kernel]]]:
-        yield from takewhile(lambda call: call[0] < len(names), ((k, long) for k in count()))
+        number = 0
+        while number < len(names):
+            yield number, long
+            number += 1
 
     at_once = 1 if pool.here else min(pool.jobs, len(names))
     results: list[Accuracy] = []

@@ -13,6 +13,7 @@ from prism_mlir.compiler.pipeline import Compilation, compile_text
 from prism_mlir.compiler.progress import Progress, Show
 from prism_mlir.compiler.select import Prepare
 from prism_mlir.compiler.task_pool import open_pool
+from prism_mlir.compiler.tasks import SentBare
 from prism_mlir.compiler.whole import WholeCheck, WholeChecker, check_whole
 from prism_mlir.frontend.islands.find import Island, IslandFinder, Islands
 from prism_mlir.frontend.upstream import functions, input_error, read_module, symbol_name
@@ -135,14 +136,11 @@ def emulators(cut: Islands, islands: tuple[Compilation, ...]) -> dict[str, Exter
 
 
 @dataclass(frozen=True)
-class _Emulated:
+class _Emulated(SentBare):
     """Emitted code as a function; crosses to other processes, and is loaded there."""
 
     launch: LaunchInfo
     ptx: Mapping[str, str]
-
-    def __getstate__(self) -> dict[str, object]:
-        return {"launch": self.launch, "ptx": self.ptx}
 
     @cached_property
     def emulator(self) -> Emulator:

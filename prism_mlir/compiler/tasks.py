@@ -15,11 +15,20 @@ from concurrent.futures import CancelledError, Future, InvalidStateError
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from prism_mlir.compiler.installation import Installation, this_installation
 
 KEPT = 4  # contexts that a process keeps; what they learn may be large
+
+
+class SentBare:
+    """A dataclass that crosses to another process without what its cached properties have loaded."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+    def __getstate__(self) -> dict[str, object]:
+        return {name: self.__dict__[name] for name in self.__dataclass_fields__}
 
 
 class Context:

@@ -20,7 +20,7 @@ from numpy.typing import NDArray
 
 from prism_mlir.compiler.input_sets import scale_of
 from prism_mlir.compiler.task_pool import TaskPool, pool_here
-from prism_mlir.compiler.tasks import Context
+from prism_mlir.compiler.tasks import Context, SentBare
 from prism_mlir.frontend.islands.find import Islands
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.errors import InaccurateError, UnsupportedError
@@ -56,7 +56,7 @@ class WholeCheck:
 
 
 @dataclass(frozen=True)
-class WholeChecker:
+class WholeChecker(SentBare):
     """A cut function and its source; both are loaded when they are first needed, in each process once.
 
     externals: what the islands' functions compute, by name
@@ -66,9 +66,6 @@ class WholeChecker:
     cut: Islands
     externals: Mapping[str, External]
     seed: int = 0
-
-    def __getstate__(self) -> dict[str, object]:
-        return {name: self.__dict__[name] for name in self.__dataclass_fields__}  # without what is loaded
 
     @cached_property
     def theirs(self) -> CpuProgram:
