@@ -9,13 +9,13 @@ the whole process, libraries included.
 from __future__ import annotations
 
 import json
-import resource
 from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from harness.measure import peak_mb
 from rich.console import Console
 from rich.table import Table
 
@@ -54,7 +54,7 @@ def measure(path: str, operators: int | None) -> dict[str, Any]:
         "mappings": len(found.candidates),
         "proved": statuses.count("proved"),
         "unknown": statuses.count("unknown"),
-        "peak MB": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
+        "peak MB": peak_mb(),
         "complete": found.funnel.complete,
     }
 

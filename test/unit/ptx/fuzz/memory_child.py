@@ -11,9 +11,10 @@ import sys
 from collections.abc import Callable
 from pathlib import Path
 
-sys.path.append(str(Path(__file__).parents[1]))
+sys.path += [str(Path(__file__).parents[1]), str(Path(__file__).parents[4] / "benchmarks")]
 
 import numpy as np
+from harness.measure import peak_bytes
 from ptx_harness import HEADER, kernel
 
 from prism_mlir.runtime.ptx import Checks, Module, PtxError
@@ -100,7 +101,7 @@ def main() -> None:
             end = case()
         except PtxError as error:
             end = f"{type(error).__name__}: {error.message}"
-        print(json.dumps([name, end, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024]), flush=True)
+        print(json.dumps([name, end, peak_bytes()]), flush=True)
 
 
 if __name__ == "__main__":
