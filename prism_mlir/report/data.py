@@ -12,6 +12,7 @@ from typing import Any
 
 from prism_mlir.graph.errors import InputError
 
+_NOT_FINITE = ("nan", "inf", "-inf")
 MOST = 1e30  # so that products of a few numbers are still numbers
 
 
@@ -80,7 +81,9 @@ class Data:
         return value
 
     def any_number(self) -> float:
-        """A number, or an infinity, or NaN."""
+        """A number, or an infinity, or NaN; those are strings, as JSON has no such numbers."""
+        if self.value in _NOT_FINITE:
+            return float(self.value)
         if not isinstance(self.value, int | float) or isinstance(self.value, bool):
             raise InputError(f"{self.place} is no number")
         try:

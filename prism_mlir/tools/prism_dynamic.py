@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prism_mlir.graph.data import schedule_to_data
-from prism_mlir.tools.emit import file_name, json_text, versions, write_all
+from prism_mlir.tools.emit import file_name, versions, write_all
+from prism_mlir.tools.files import json_text
 from prism_mlir.tools.terminal import Terminal
 from prism_mlir.tools.usage import UsageError
 
@@ -71,9 +72,9 @@ def render(done: DynamicCompilation) -> dict[str, str]:
     """File name -> content. The same compilation gives the same bytes, timings in ``report.json`` aside."""
     return {
         **done.ptx,
-        "launch.json": json_text(done.dispatch.to_dict()),
+        "launch.json": json_text(done.dispatch.to_dict()) + "\n",
         f"{file_name(done.function.source.function)}.host.mlir": done.host,
-        "report.json": json_text(report(done)),
+        "report.json": json_text(report(done)) + "\n",
     }
 
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prism_mlir.graph.dtypes import DType
-from prism_mlir.tools.emit import file_name, json_text, versions, write_all
+from prism_mlir.tools.emit import file_name, versions, write_all
 from prism_mlir.tools.emit import render as render_island
 from prism_mlir.tools.emit import report as report_island
+from prism_mlir.tools.files import json_text
 from prism_mlir.tools.terminal import Terminal
 
 if TYPE_CHECKING:
@@ -35,7 +36,7 @@ def render(done: IslandCompilation) -> dict[str, str]:
         **islands,
         f"{name}.islands.mlir": done.cut.text,
         f"{name}.host.mlir": done.host,
-        "report.json": json_text(report(done)),
+        "report.json": json_text(report(done)) + "\n",
     }
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,7 +12,7 @@ from rich.console import Console
 
 from prism_mlir.graph.errors import InputError, Location
 from prism_mlir.tools import options as opt
-from prism_mlir.tools.files import check_file, read_json, write_atomically
+from prism_mlir.tools.files import check_file, json_text, read_json, write_atomically
 from prism_mlir.tools.option_groups import flat
 from prism_mlir.tools.terminal import Terminal, document, new_table, print_table
 from prism_mlir.tools.usage import Exit, UsageError
@@ -286,6 +285,6 @@ def _counterexamples(path: Path) -> list[tuple[str, Counterexample]]:
 
 def _write(path: Path, data: dict[str, Any]) -> None:
     """Write JSON, one graph a line."""
-    head = json.dumps({k: v for k, v in data.items() if k != "graphs"}, indent=1).removesuffix("\n}")
-    rows = ",\n".join(json.dumps(row) for row in data["graphs"])
+    head = json_text({k: v for k, v in data.items() if k != "graphs"}, indent=1).removesuffix("\n}")
+    rows = ",\n".join(json_text(row, indent=None) for row in data["graphs"])
     write_atomically(path, f'{head},\n "graphs": [\n{rows}\n ]\n}}\n')

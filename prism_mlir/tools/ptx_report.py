@@ -13,7 +13,7 @@ from prism_mlir.runtime.ptx import Checks, RunResult
 from prism_mlir.tools.ptx_arguments import Array, as_numbers
 from prism_mlir.tools.ptx_check import Finding, enabled
 from prism_mlir.tools.ptx_launch import Launch
-from prism_mlir.tools.ptx_results import Comparison, figures, plain
+from prism_mlir.tools.ptx_results import Comparison, figures
 from prism_mlir.tools.ptx_stats import Derived, Size, count_rows, derived_rows
 from prism_mlir.tools.terminal import new_table, print_table
 
@@ -55,9 +55,9 @@ def run_data(
                 "name": launch.names[i],
                 "dtype": launch.arguments[i].dtype,
                 "shape": list(array.shape),
-                **plain(figures(array, launch.arguments[i].dtype)),
+                **asdict(figures(array, launch.arguments[i].dtype)),
                 "unwritten_bytes": result.unwritten.get(i, 0),
-                "expected": plain(compared[i]) if i in compared else None,
+                "expected": asdict(compared[i]) if i in compared else None,
             }
             for i, array in arrays.items()
         ],

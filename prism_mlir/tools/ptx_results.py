@@ -120,8 +120,3 @@ def npy_bytes(array: Array) -> bytes:
     stream = BytesIO()
     np.save(stream, array, allow_pickle=False)
     return stream.getvalue()
-
-
-def plain(value: Any) -> Any:
-    """A dataclass as JSON values: what JSON has no number for becomes text."""
-    return {k: repr(v) if isinstance(v, float) and not np.isfinite(v) else v for k, v in asdict(value).items()}

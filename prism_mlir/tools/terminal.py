@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import sys
@@ -22,7 +21,7 @@ from rich.table import Table
 from rich.text import Text
 
 from prism_mlir.tools.crash import remember
-from prism_mlir.tools.files import write_atomically
+from prism_mlir.tools.files import json_text, write_atomically
 from prism_mlir.tools.usage import UsageError
 
 UNLIMITED = 10_000  # columns where lines are as long as they need to be
@@ -63,7 +62,7 @@ class Terminal:
 
         See docs/how-to/script-prism.md. Raises :class:`~prism_mlir.graph.errors.InputError` for a file that cannot be written.
         """
-        text = json.dumps(document(schema, data), indent=2) + "\n" if self.as_json or output is not None else ""
+        text = json_text(document(schema, data)) + "\n" if self.as_json or output is not None else ""
         if output is not None:
             write_atomically(output, text)
         if self.as_json:

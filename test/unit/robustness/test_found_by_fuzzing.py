@@ -56,7 +56,9 @@ def test_an_integer_that_f64_rounds_is_not_computed_with() -> None:
         )
 
 
-@pytest.mark.parametrize("text", ["9" * 5000, "[" * 100_000, "\ufeff{}", "{} {}", "", "\0", "[1,"])
+@pytest.mark.parametrize(
+    "text", ["9" * 5000, "[" * 100_000, "\ufeff{}", "{} {}", "", "\0", "[1,", "[NaN]", "-Infinity"]
+)
 def test_json_that_is_none(text: str, tmp_path: Path) -> None:
     path = tmp_path / "a.json"
     path.write_text(text, encoding="utf-8")

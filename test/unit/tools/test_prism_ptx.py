@@ -133,6 +133,17 @@ def test_arguments_by_index(prism) -> None:
     assert code == 0 and json.loads(out)["outputs"][0]["mean"] == 2.5
 
 
+def test_json_of_infinite_numbers_is_json(prism) -> None:
+    """RFC 8259, section 6: there are no numbers NaN and Infinity."""
+
+    def no_number(name: str) -> None:
+        raise AssertionError(f"{name} is no JSON")
+
+    code, out, _ = prism("run", REVERSE, *SIZES, "--arg", "f32[256]=full:-inf", "--arg", "f32[256]=empty", "--json")
+    (output,) = json.loads(out, parse_constant=no_number)["outputs"]
+    assert (code, output["min"], output["max"], output["mean"]) == (0, "-inf", "-inf", None)
+
+
 def test_random_arguments_without_a_seed_differ(prism, ptx) -> None:
     """The kernel stores in[0] of both arrays; their seeds are their indices."""
     code = """ld.param.u64 %rd2, [a]; ld.global.u64 %rd3, [%rd2]; st.global.u64 [%rd1], %rd3;
