@@ -123,7 +123,7 @@ def checker_of(done: Compilation, change: Callable[[str], str] = lambda ptx: ptx
 
 
 def test_a_wrong_kernel_fails_alike_wherever_it_runs(compiled: Compilation) -> None:
-    """Sums where the kernel should multiply: wrong numbers."""
+    """Sums where the kernel should multiply: wrong numbers, after which no other inputs are tried."""
 
     def wrong(ptx: str) -> str:
         assert "mul.f32" in ptx or "mul.rn.f32" in ptx
@@ -132,9 +132,11 @@ def test_a_wrong_kernel_fails_alike_wherever_it_runs(compiled: Compilation) -> N
     checker, told = checker_of(compiled, wrong), []
     with open_pool(jobs=2) as pool:
         for used in (pool_here(), pool):
+            steps: list[str] = []
             with pytest.raises(ExecutionError) as caught:
-                check(checker, used)
+                check(checker, used, steps.append)
             told.append(str(caught.value))
+            assert steps == ["checking on random inputs"]
     assert told[0] == told[1]
     assert "emitted code is not accurate on random inputs" in told[0]
 
