@@ -12,7 +12,7 @@ from prism_mlir.compiler.options import CompileOptions, HostSignature, Workspace
 from prism_mlir.compiler.pipeline import Compilation, compile_text
 from prism_mlir.compiler.progress import Progress, Show
 from prism_mlir.compiler.select import Prepare
-from prism_mlir.compiler.task_pool import open_pool
+from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.compiler.tasks import SentBare
 from prism_mlir.compiler.whole import WholeCheck, WholeChecker, check_whole
 from prism_mlir.frontend.islands.find import Island, IslandFinder, Islands
@@ -74,20 +74,18 @@ def compile_islands(
         raise InputError("islands keep the function's arguments", None, "use --host tensor --workspace alloc")
     progress("reading")
     finder = IslandFinder(read_module(text, filename, normalise=False), options.function)
-    line = _Line(filename, options, prepare, progress, records, start)
-    cut = finder.find()
-    while failed := line.compile(cut):
-        for island, reason in failed:
-            finder.refuse(island, reason)
-        cut = finder.find()
-    islands = tuple(line.done[i.name] for i in cut.islands)
-    host = host_of(cut, islands, filename)
-    whole = None
-    if options.check:
-        progress("checking the whole function")
-        checker = WholeChecker(text, cut, emulators(cut, islands), options.seed)
-        with open_pool(options.executor, options.jobs) as pool:
-            whole = check_whole(checker, pool)
+    cut, whole = finder.find(), None
+    with open_pool(options.executor, options.jobs) as pool:
+        line = _Line(filename, options, prepare, progress, records, pool, start)
+        while failed := line.compile(cut):
+            for island, reason in failed:
+                finder.refuse(island, reason)
+            cut = finder.find()
+        islands = tuple(line.done[i.name] for i in cut.islands)
+        host = host_of(cut, islands, filename)
+        if options.check:
+            progress("checking the whole function")
+            whole = check_whole(WholeChecker(text, cut, emulators(cut, islands), options.seed), pool)
     return IslandCompilation(filename, text, options, cut, islands, host, whole, perf_counter() - start)
 
 
@@ -101,9 +99,10 @@ class _Line:
         prepare: Prepare | None,
         progress: Show,
         records: Records | None,
+        pool: TaskPool,
         start: float,
     ) -> None:
-        self.filename, self.options, self.prepare = filename, options, prepare
+        self.filename, self.options, self.prepare, self.pool = filename, options, prepare, pool
         self.progress, self.records, self.start = progress, records, start
         self.done: dict[str, Compilation] = {}
 
@@ -126,7 +125,13 @@ class _Line:
         options = replace(self.options, function=island.name, time_limit=limit)
         progress = Progress(lambda line: self.progress(f"{island.name}: {line}"), limit)
         return compile_text(
-            island.text, self.filename, options, prepare=self.prepare, progress=progress, records=self.records
+            island.text,
+            self.filename,
+            options,
+            prepare=self.prepare,
+            progress=progress,
+            records=self.records,
+            pool=self.pool,
         )
 
 

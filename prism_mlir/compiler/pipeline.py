@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from time import perf_counter
@@ -101,6 +102,7 @@ def compile_text(
     prepare: Prepare | None = None,
     progress: Show = lambda _: None,
     records: Records | None = None,
+    pool: TaskPool | None = None,
 ) -> Compilation:
     """Compile a function of a module. Nothing is written but records.
 
@@ -108,6 +110,7 @@ def compile_text(
 
     prepare: how compiled code is run and timed on a GPU, for ``options.profile``
     records: what earlier compilations proved, chose and checked; nothing is taken from there or left there where not given
+    pool:    where the work is done; one is opened for this, as the options say, where it is not given
 
     Raises :class:`~prism_mlir.graph.errors.PrismError` for input that is malformed or not supported, for programs without a
     proved graph that can be built, and for emitted code that fails a check or is less accurate than the source.
@@ -121,8 +124,8 @@ def compile_text(
     check_host(written, options)
     progress.floor(roofline(program, find_target(options.target)).total_us)
     clock.step("import")
-    with open_pool(options.executor, options.jobs) as pool:
-        line = _Line(Location(filename, 1, 1), upstream, written, program, prepare, progress, records, pool, clock)
+    with nullcontext(pool) if pool is not None else open_pool(options.executor, options.jobs) as used:
+        line = _Line(Location(filename, 1, 1), upstream, written, program, prepare, progress, records, used, clock)
         result, rounds = line.run(options)
     return Compilation(
         filename,

@@ -132,6 +132,17 @@ def test_an_island_without_accurate_kernels_stays(monkeypatch: pytest.MonkeyPatc
     np.testing.assert_allclose(found.program()(x, w, at, cache)[0], theirs[0], rtol=2e-2, atol=4e-3)
 
 
+def test_islands_share_one_pool(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its processes import what they need once, and a cluster is connected to once."""
+    from prism_mlir.compiler import pipeline
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a pool of one island")
+
+    monkeypatch.setattr(pipeline, "open_pool", refuse)
+    assert len(compile_islands(SOURCE, "cache.mlir", CompileOptions(check=False, jobs=2)).islands) == 2
+
+
 def test_another_signature_is_refused() -> None:
     with pytest.raises(InputError, match="islands keep the function's arguments"):
         compile_islands(SOURCE, "cache.mlir", CompileOptions(host=HostSignature.MEMREF))
