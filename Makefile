@@ -40,8 +40,8 @@ test: environment
 
 test-extras: environment-extras
 	$(BIN)/lit -sv -j $(JOBS) test
-	$(BIN)/pytest -m extras $(WITH_JAX)
-	$(BIN)/pytest -m extras $(WITH_JAX:%=--ignore=%)
+	$(BIN)/pytest -n $(JOBS) -m extras $(WITH_JAX)
+	$(BIN)/pytest -n $(JOBS) -m extras $(WITH_JAX:%=--ignore=%)
 
 bench: environment
 	@set -e; for script in $(wildcard benchmarks/*.py); do echo "== $$script"; $(BIN)/python "$$script"; done

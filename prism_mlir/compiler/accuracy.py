@@ -32,8 +32,6 @@ from prism_mlir.graph.program import Program
 
 TWICE = 2.0  # as bad as the source on a few input sets: what chance does to the few elements that rounding moves most
 
-HOPELESS = 16.0  # times as bad as the source on the same inputs, from which on it is not run on others
-
 
 @dataclass(frozen=True, slots=True)
 class Accuracy:
@@ -142,14 +140,15 @@ def compare(
     length: int,
     *,
     as_source: bool = True,
-    more: Callable[[], Sequence[SourceError]] = tuple,
+    more: Callable[[float], Sequence[SourceError]] = lambda _: (),
 ) -> Accuracy:
     """Judge one output.
 
     got, source: the emitted code's and the source program's result, as the dtype's storage
     length:      see :func:`reduction_length`; sums of n terms in f32 lose at most about sqrt(n) units, typically
     as_source:   whether both rules hold; with products in tf32, which the source does not have, it is the first alone
-    more:        the source's errors on other input sets of the kind, for the second form of rule 2
+    more:        the source's errors on other input sets of the kind, for the second form of rule 2; it is given how many times as
+                 bad as the source the result is
     """
     value, theirs, exact = to_float64(got, dtype), to_float64(source, dtype), reference.exact
     rounded = _rounded(exact, dtype)
@@ -169,8 +168,7 @@ def compare(
     if as_source and not (distance <= allowed)[finite].all():
         ours = SourceError.of(dtype, got, reference, finite & np.isfinite(theirs))
         own = SourceError.of(dtype, source, reference)
-        hopeless = 0 < HOPELESS * own.worst < ours.worst
-        found = [own] if hopeless else [own, *more()]
+        found = [own, *more(ours.worst / own.worst if own.worst else 1.0)]
         worst, mean = max(e.worst for e in found), max(e.mean for e in found)
         if ours.mean <= TWICE * mean:
             allowed = _spread(reference, allowed, worst)

@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
-from functools import cache, cached_property, partial
-from itertools import islice
+from functools import cached_property, partial
 
-from prism_mlir.compiler.accuracy import Accuracy, SourceError, compare, reduction_length, references
+from prism_mlir.compiler.accuracy import Accuracy, compare, reduction_length, references
 from prism_mlir.compiler.execute import Emulator
-from prism_mlir.compiler.input_sets import ArgumentType, InputSet, input_set_names, input_sets
+from prism_mlir.compiler.input_sets import ArgumentType, InputSet, input_set_names
+from prism_mlir.compiler.source_errors import input_set, more_errors
 from prism_mlir.compiler.task_pool import TaskPool
 from prism_mlir.compiler.tasks import Context, SentBare
 from prism_mlir.graph.dtypes import DType
@@ -22,9 +22,6 @@ from prism_mlir.graph.errors import InaccurateError
 from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.graph.program import Program
 from prism_mlir.runtime.cpu_jit import CpuProgram, compile_module
-
-DRAWS = 4  # of inputs of a kind, on which the source is run where emitted code is worse than it on the first
-_BETWEEN_DRAWS = 1_000_003
 
 Kernel = tuple[str, str]  # PTX file and entry
 
@@ -62,8 +59,7 @@ class Checker(SentBare):
 
     def inputs(self, number: int, again: int = 0) -> InputSet | None:
         """``None`` where there are fewer sets. again: other inputs of the same kind"""
-        seed = self.seed + again * _BETWEEN_DRAWS
-        return next(islice(input_sets(self.program, seed, self.types), number, None), None)
+        return input_set(self.program, number, self.seed, self.types, again)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,26 +114,10 @@ def _check_set(checker: Checker, number: int, long: frozenset[Kernel]) -> Checke
     theirs = checker.original(*inputs.arguments)
     wanted = references(checker.program, inputs.arguments, checker.stored, tf32=checker.tf32)
     length = reduction_length(checker.program)
-
-    @cache
-    def drawn_again() -> list[tuple[SourceError, ...]]:
-        return [_source_errors(checker, number, again) for again in range(1, DRAWS)]
-
+    again = partial(checker.inputs, number)
+    more = more_errors(checker.program, checker.original, again, checker.stored, tf32=checker.tf32)
     results = tuple(
-        compare(
-            *(inputs.name, out.name, out.dtype, g, t, w, length),
-            as_source=not checker.tf32,
-            more=partial(lambda k: [errors[k] for errors in drawn_again()], k),
-        )
-        for k, (out, g, t, w) in enumerate(zip(checker.program.results, got, theirs, wanted, strict=True))
+        compare(inputs.name, out.name, out.dtype, g, t, w, length, as_source=not checker.tf32, more=m)
+        for out, g, t, w, m in zip(checker.program.results, got, theirs, wanted, more, strict=True)
     )
     return CheckedSet(results, input_set_names(checker.program, checker.types), frozenset(checker.emulator.long))
-
-
-def _source_errors(checker: Checker, number: int, again: int) -> tuple[SourceError, ...]:
-    """The source's on inputs of the same kind, drawn again, of each output."""
-    inputs = checker.inputs(number, again)
-    assert inputs is not None
-    wanted = references(checker.program, inputs.arguments, checker.stored, tf32=checker.tf32)
-    rows = zip(checker.program.results, checker.original(*inputs.arguments), wanted, strict=True)
-    return tuple(SourceError.of(out.dtype, theirs, reference) for out, theirs, reference in rows)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import islice
 from math import prod
 
@@ -18,6 +19,7 @@ from prism_mlir.compiler.dynamic_sizes import SizedFunction
 from prism_mlir.compiler.execute import Emulator
 from prism_mlir.compiler.input_sets import ArgumentType, argument_types, input_sets
 from prism_mlir.compiler.options import CompileOptions
+from prism_mlir.compiler.source_errors import input_set, more_errors
 from prism_mlir.graph.dtypes import DType
 from prism_mlir.graph.errors import ExecutionError
 from prism_mlir.graph.launch_info import LaunchInfo
@@ -139,13 +141,15 @@ def _results(
     source = compile_module(function.module(sizes).text, function.source.function)
     types = tuple(ArgumentType(a.shape, DType(a.element)) for a in source.arguments)
     results: list[Accuracy] = []
-    for inputs in islice(input_sets(program, options.seed, types), None if every else 1):
+    for number, inputs in enumerate(islice(input_sets(program, options.seed, types), None if every else 1)):
         got, theirs = emulator(inputs.arguments), source(*inputs.arguments)
         wanted = references(program, inputs.arguments, stored, tf32=options.allow_tf32)
         length = reduction_length(program)
+        again = partial(input_set, program, number, options.seed, types)
+        more = more_errors(program, source, again, stored, tf32=options.allow_tf32)
         results += [
-            compare(inputs.name, out.name, out.dtype, g, t, w, length, as_source=not options.allow_tf32)
-            for out, g, t, w in zip(program.results, got, theirs, wanted, strict=True)
+            compare(inputs.name, out.name, out.dtype, g, t, w, length, as_source=not options.allow_tf32, more=m)
+            for out, g, t, w, m in zip(program.results, got, theirs, wanted, more, strict=True)
         ]
     _raise_wrong(results)
     return tuple(results)
