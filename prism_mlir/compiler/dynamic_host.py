@@ -31,7 +31,13 @@ from prism_mlir.compiler.host_module import (
     value_name,
 )
 from prism_mlir.compiler.options import CompileOptions, HostSignature, WorkspacePlace
-from prism_mlir.frontend.upstream import UpstreamModule, choose_function, input_error, string_literal, symbol_name
+from prism_mlir.frontend.upstream import (
+    UpstreamModule,
+    choose_function,
+    input_error,
+    named_ops,
+    string_literal,
+)
 from prism_mlir.graph.dispatch import Dispatch, LaunchVariant
 from prism_mlir.graph.errors import UnsupportedError
 from prism_mlir.graph.extent import Extent
@@ -152,7 +158,7 @@ def dynamic_host_module(
 
     function, name = choose_function(source, options.function)
     module, kind = source.module, function_type(function)
-    taken = {symbol_name(op) for op in module.regions[0].blocks[0] if "sym_name" in op.operation.attributes}
+    taken = set(named_ops(module))
     symbols = {ptx: fresh_symbol(f"{ptx.removesuffix('.ptx')}_binary", taken) for ptx in binaries}
     signature = {
         **{(Role.INPUT, k): memref_of(t) for k, t in enumerate(kind.inputs)},

@@ -17,7 +17,14 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from prism_mlir.compiler.options import CompileOptions, HostSignature, WorkspacePlace
-from prism_mlir.frontend.upstream import UpstreamModule, choose_function, input_error, string_literal, symbol_name
+from prism_mlir.frontend.upstream import (
+    UpstreamModule,
+    choose_function,
+    input_error,
+    named_ops,
+    string_literal,
+    symbol_name,
+)
 from prism_mlir.graph.errors import UnsupportedError
 from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo, Role
 
@@ -84,7 +91,7 @@ def host_module(
 
     function, name = choose_function(source, options.function)
     module = source.module
-    taken = {symbol_name(op) for op in module.regions[0].blocks[0] if "sym_name" in op.operation.attributes}
+    taken = set(named_ops(module))
     symbols = {ptx: fresh_symbol(f"{ptx.removesuffix('.ptx')}_binary", taken) for ptx in binaries}
     kind = function_type(function)
     types = {

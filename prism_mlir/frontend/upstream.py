@@ -153,7 +153,17 @@ def _read_generic(text: str, filename: str) -> UpstreamModule:
     """Parsed and verified only, by jaxlib first where that is needed."""
     if is_stablehlo(text) and needs_jaxlib(text):
         text = generic_text(text, filename)
-    return UpstreamModule(_parse(text, filename, new_context()), filename)
+    result = UpstreamModule(_parse(text, filename, new_context()), filename)
+    _check_names(result)
+    return result
+
+
+def _check_names(upstream: UpstreamModule) -> None:
+    """MLIR takes symbols with any characters; LLVM ends the process at a NUL in one."""
+    for name, op in named_ops(upstream.module).items():
+        if "\0" in name:
+            where = upstream.locate(op)
+            raise InputError("a name with a NUL character", where, "name it otherwise")
 
 
 def symbol_name(op: Any) -> str:
@@ -162,6 +172,19 @@ def symbol_name(op: Any) -> str:
 
     name: str = ir.StringAttr(op.attributes["sym_name"]).value
     return name
+
+
+def is_named(op: Any) -> bool:
+    """Whether an operation has a symbol's name. ``sym_name`` of a foreign one may be anything."""
+    from mlir import ir
+
+    return "sym_name" in op.attributes and isinstance(op.attributes["sym_name"], ir.StringAttr)
+
+
+def named_ops(module: Any) -> dict[str, Any]:
+    """Operations of a module that have a name, by name, in order."""
+    ops = (view.operation for view in module.regions[0].blocks[0])
+    return {symbol_name(op): op for op in ops if is_named(op)}
 
 
 def functions(upstream: UpstreamModule) -> dict[str, Any]:
@@ -337,8 +360,8 @@ def _without_foreign_ops(module: ir.Operation) -> Iterator[None]:
     for op in reversed(order):
         if op in foreign:
             followers.append(names[::-1])
-        elif "sym_name" in op.attributes:
-            names.append(ir.StringAttr(op.attributes["sym_name"]).value)
+        elif is_named(op):
+            names.append(symbol_name(op))
     del order
     for op in foreign:
         op.detach_from_parent()
@@ -346,11 +369,7 @@ def _without_foreign_ops(module: ir.Operation) -> Iterator[None]:
         yield
     finally:
         for op, after in zip(foreign, reversed(followers), strict=True):
-            there = {
-                ir.StringAttr(v.operation.attributes["sym_name"]).value: v.operation
-                for v in block
-                if "sym_name" in v.operation.attributes
-            }
+            there = named_ops(module)
             anchor = next((there[name] for name in after if name in there), None)
             point = ir.InsertionPoint(block) if anchor is None else ir.InsertionPoint(anchor)
             point.insert(op)

@@ -24,6 +24,7 @@ from prism_mlir.frontend.upstream import (
     UpstreamModule,
     choose_function,
     input_error,
+    named_ops,
     read_source,
     symbol_name,
 )
@@ -41,10 +42,10 @@ _DIALECTS = ("builtin", "func", "linalg", "tensor", "arith", "math", "scf", "cf"
 
 # Results are copied out: hoisting their allocations into the callee breaks where a value is returned twice.
 _BUFFERISE = (
-    "symbol-privatize{{exclude={name}}},symbol-dce,func.func(eliminate-empty-tensors),"
-    "one-shot-bufferize{{bufferize-function-boundaries allow-return-allocs-from-loops "
-    "function-boundary-type-conversion=identity-layout-map}},"
-    "buffer-results-to-out-params{{modify-public-functions}},"
+    "symbol-dce,func.func(eliminate-empty-tensors),"
+    "one-shot-bufferize{bufferize-function-boundaries allow-return-allocs-from-loops "
+    "function-boundary-type-conversion=identity-layout-map},"
+    "buffer-results-to-out-params{modify-public-functions},"
     "buffer-deallocation-pipeline"
 )
 _LOOPS = "func.func(convert-linalg-to-affine-loops,llvm-request-c-wrappers)"
@@ -163,7 +164,8 @@ def _tensor(kind: ir.Type, where: Location) -> TensorSignature:
 
 def _lower(upstream: UpstreamModule, name: str) -> None:
     _reject_foreign(upstream)
-    _run_passes(upstream, _BUFFERISE.format(name=name))
+    _make_private(upstream, name)
+    _run_passes(upstream, _BUFFERISE)
     _copies_to_linalg(upstream)
     _run_passes(upstream, _LOOPS)
     _truths_as_bytes(upstream)
@@ -173,6 +175,18 @@ def _lower(upstream: UpstreamModule, name: str) -> None:
         if not op.operation.name.startswith("llvm."):
             where = upstream.locate(op.operation)
             raise UnsupportedError(f"{op.operation.name} cannot be lowered for the CPU", where, "remove it")
+
+
+def _make_private(upstream: UpstreamModule, name: str) -> None:
+    """All symbols but one, so that what nothing uses goes. ``symbol-privatize`` is no help: its option takes no name with a
+    blank, a comma or a brace in it, which a symbol may have.
+    """
+    from mlir import ir
+
+    private = ir.StringAttr.get("private", upstream.module.context)
+    for symbol, op in named_ops(upstream.module).items():
+        if symbol != name:
+            op.attributes["sym_visibility"] = private
 
 
 def _copies_to_linalg(upstream: UpstreamModule) -> None:

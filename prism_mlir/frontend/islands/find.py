@@ -24,6 +24,7 @@ from prism_mlir.frontend.upstream import (
     choose_function,
     functions,
     input_error,
+    named_ops,
     read_module,
     symbol_name,
 )
@@ -105,8 +106,7 @@ class IslandFinder:
         text = self.upstream.module.get_asm(enable_debug_info=True)
         while True:
             trial = read_module(text, self.upstream.filename, normalise=False)
-            symbols = (v.operation for v in trial.module.regions[0].blocks[0])
-            taken = [symbol_name(op) for op in symbols if "sym_name" in op.attributes]
+            taken = list(named_ops(trial.module))
             outlined = outline(functions(trial)[self.function], self._refused, partial(self._name, taken=taken))
             before = len(self._refused)
             islands = [island for o in outlined if (island := self._import(o, trial)) is not None]
