@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Annotated, Any
 
@@ -24,6 +23,7 @@ from prism_mlir.tools import (
     prism_verify,
 )
 from prism_mlir.tools.crash import Session, report_crash
+from prism_mlir.tools.streams import output_error, prepare_streams
 from prism_mlir.tools.usage import Exit, Interrupted, UsageError
 
 app = typer.Typer(
@@ -79,6 +79,7 @@ def main(arguments: list[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else arguments
     session = Session()
+    prepare_streams()
     try:
         code = app(args=given or ["--help"], prog_name="prism", standalone_mode=False, obj=session)
         sys.stdout.flush()
@@ -90,11 +91,8 @@ def main(arguments: list[str] | None = None) -> int:
         return _fail(str(error), Exit.FAILED)
     except _CommandLineError as error:
         return _fail(_usage_text(error), Exit.USAGE)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be said on that pipe
-        return Exit.FAILED
-    except OSError as error:  # of standard output: files have errors of their own
-        return _fail(f"error: cannot write the output: {error.strerror or error}", Exit.FAILED)
+    except OSError as error:
+        return _fail(output_error(error), Exit.FAILED)
     except (typer.Abort, KeyboardInterrupt):
         code = Exit.INTERRUPTED
     except typer.Exit as leave:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Iterator, Sequence
@@ -28,6 +27,7 @@ from prism_mlir.tools.module_reader import read_ir
 from prism_mlir.tools.opt_arguments import ALSO, Parser, strip_anchor, translate
 from prism_mlir.tools.opt_instruments import DumpOptions, Instruments, module_text, read_reproducer, write_reproducer
 from prism_mlir.tools.opt_pipeline import pass_help, read_pipeline, written_pipeline
+from prism_mlir.tools.streams import output_error, prepare_streams
 from prism_mlir.tools.usage import Exit
 
 _CHUNK = re.compile(r"^// -----.*$", re.MULTILINE)
@@ -271,14 +271,17 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """
     given = sys.argv[1:] if arguments is None else list(arguments)
     sys.setrecursionlimit(max(sys.getrecursionlimit(), 10_000))
+    prepare_streams()
     tool: PrismOptMain | None = None
     try:
         tool = PrismOptMain(given)
-        return tool.run_tool()
+        code = tool.run_tool()
+        sys.stdout.flush()
+        return code
     except PrismError as error:
         print(error, file=sys.stderr)
-    except BrokenPipeError:
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())  # nothing more can be said on that pipe
+    except OSError as error:
+        print(output_error(error), file=sys.stderr)
     except KeyboardInterrupt:
         print("error: interrupted; nothing was written", file=sys.stderr)
         return Exit.INTERRUPTED

@@ -249,3 +249,17 @@ def test_wrong_arguments() -> None:
         program(np.zeros(4))
     with pytest.raises(InputError, match="got 2x2xfloat32"):
         program(np.zeros((2, 2), np.float32))
+
+
+@pytest.mark.parametrize("name", ["a b", "a}b", "a,b", "{", "a=b", "%d", "é", "(", "a\nb", 'a"b', "a\\b", "../up"])
+def test_a_function_may_have_any_name(name: str) -> None:
+    """Beside another one, and a foreign operation's ``sym_name`` that is no name."""
+    quoted = "".join(f"\\{ord(c):02X}" if c in '\n"\\' else c for c in name)
+    text = elementwise("f32", "%r = arith.addf %x, %y : f32")
+    text = (
+        text.replace("@f(", f'@"{quoted}"(')
+        + "\n"
+        + text.replace("@f(", "@other(").replace("#map = affine_map<(d0) -> (d0)>", "")
+    )
+    (got,) = compile_module(text, name)(X.astype(np.float32), Y.astype(np.float32))
+    np.testing.assert_array_equal(got, X.astype(np.float32) + Y.astype(np.float32))

@@ -161,14 +161,61 @@ def test_ctrl_c(
     assert capsys.readouterr() == ("", said)
 
 
-def test_a_reader_that_has_enough_is_no_error() -> None:
-    """As with ``prism --help | head -1``."""
-    code = f"import sys; from prism_mlir.tools.prism import main; sys.exit(main({['compile', '--help']!r}))"
-    process = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+PRISM, PRISM_OPT = "prism_mlir.tools.prism", "prism_mlir.tools.prism_opt"
+SOURCE = str(Path(__file__).parents[3] / "examples" / "rms_norm.mlir")
+OUTPUTS = {
+    "help": (PRISM, ["compile", "--help"]),
+    "table": (PRISM, ["doctor"]),
+    "json": (PRISM, ["doctor", "--json"]),
+    "opt": (PRISM_OPT, ["-p", "sgraph-import", SOURCE]),
+}
+
+
+def started(module: str, arguments: list[str], prelude: str = "", **streams: Any) -> subprocess.Popen[bytes]:
+    code = f"{prelude}\nimport sys\nfrom {module} import main\nsys.exit(main({arguments!r}))"
+    return subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, **streams)
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_a_reader_that_has_enough_is_no_error(kind: str) -> None:
+    """As with ``prism --help | head -1``: the command ends as it would have."""
+    process = started(*OUTPUTS[kind], stdout=subprocess.PIPE)
     assert process.stdout is not None
     process.stdout.close()
     _, err = process.communicate(timeout=60)
-    assert err == b"" and process.returncode == 1
+    assert (err, process.returncode) == (b"", 0)
+
+
+def test_the_answer_is_the_exit_code_although_nobody_reads_it() -> None:
+    process = started(PRISM, ["cost", "nothing.mlir"], stdout=subprocess.PIPE)
+    assert process.stdout is not None
+    process.stdout.close()
+    assert process.communicate(timeout=60)[1].startswith(b"error: cannot read 'nothing.mlir'")
+    assert process.returncode == 1
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no /dev/full")
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_a_full_disk_is_one_line(kind: str) -> None:
+    with open("/dev/full", "wb") as full:
+        process = started(*OUTPUTS[kind], stdout=full)
+        _, err = process.communicate(timeout=60)
+    assert (err, process.returncode) == (b"error: cannot write the output: No space left on device\n", 1)
+
+
+@pytest.mark.parametrize("kind", OUTPUTS)
+def test_standard_output_may_be_closed(kind: str) -> None:
+    """``>&-``: a daemon has none. What is opened instead has its number, so that no file is written to by mistake."""
+    process = started(*OUTPUTS[kind], prelude="import os, sys; os.close(1); sys.stdout = None")
+    _, err = process.communicate(timeout=60)
+    assert (err, process.returncode) == (b"", 0)
+
+
+def test_standard_input_may_be_closed() -> None:
+    process = started(PRISM_OPT, [], prelude="import os, sys; os.close(0); sys.stdin = None", stdout=subprocess.PIPE)
+    out, err = process.communicate(timeout=60)
+    assert (out, process.returncode) == (b"", 1)
+    assert err == b"<stdin>:1:1: error: the input is empty, give an MLIR module\n"
 
 
 # -- what is printed ------------------------------------------------------------------------------------------------
