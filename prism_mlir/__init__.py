@@ -1,7 +1,7 @@
 """Prism: symbolic superoptimization of tensor programs, on MLIR.
 
-:func:`optimize`, :class:`Result` and :class:`PartialResult` are those of :mod:`prism_mlir.api`; they are loaded when they are
-first used.
+:func:`optimize`, :class:`Result` and :class:`PartialResult` are those of :mod:`prism_mlir.api`, and all that is refused is a
+:class:`PrismError`, of :mod:`prism_mlir.graph.errors`. They are loaded when they are first used.
 """
 
 from __future__ import annotations
@@ -10,14 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from prism_mlir.api import PartialResult, Result, optimize
+    from prism_mlir.graph.errors import PrismError
 
 __version__ = "0.1.0"
-__all__ = ["PartialResult", "Result", "__version__", "optimize"]
+__all__ = ["PartialResult", "PrismError", "Result", "__version__", "optimize"]
 
 
 def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'prism_mlir' has no attribute '{name}'")
     from prism_mlir import api
+    from prism_mlir.graph import errors
 
-    return getattr(api, name)
+    return getattr(errors if name == "PrismError" else api, name)

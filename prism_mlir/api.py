@@ -296,7 +296,8 @@ def _options(target: str, given: Mapping[str, Any]) -> CompileOptions:
     own = {f.name for f in fields(CompileOptions)} - {"target", "profile", "limits", "exclude"}
     unknown = sorted(set(given) - limits - own)
     if unknown:
-        raise TypeError(f"optimize() has no option '{unknown[0]}'; there are {', '.join(sorted(limits | own))}")
+        known = limits | own | {"target", "records", "islands"}
+        raise TypeError(f"optimize() has no option '{unknown[0]}'; there are {', '.join(sorted(known))}")
     from prism_mlir.tools.search_options import search_limits
 
     given = {k: _checked(k, v) for k, v in given.items()}
@@ -341,7 +342,11 @@ def _text_of(module: Any) -> tuple[str, str]:
     if isinstance(module, str) and not module.strip():
         raise InputError("cannot optimize a text of nothing", None, "give MLIR text, or the path of a file")
     if isinstance(module, Path) or (isinstance(module, str) and "\n" not in module and "{" not in module):
-        return read_text(module), str(module)
+        try:
+            return read_text(module), str(module)
+        except InputError as error:
+            text = "" if isinstance(module, Path) else "; MLIR text has a line break or a brace in it"
+            raise InputError(error.message, error.location, f"{error.hint or 'check the path'}{text}") from None
     if isinstance(module, str):
         return module, TEXT
     operation = getattr(module, "operation", module)

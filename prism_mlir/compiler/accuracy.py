@@ -179,7 +179,7 @@ def compare(
         reason = f"{int((~kinds[~finite]).sum())} elements should be NaN or infinite and are not"
     elif finite.any() and not distance[place] <= allowed[place]:
         reason = (
-            f"element {list(map(int, place))} is {value[place]:.6g}, should be {exact[place]:.6g} "
+            f"element {list(map(int, place))} is {value[place]:.9g}, should be {exact[place]:.9g} "
             f"within {allowed[place]:.3g}"
         )
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -93,7 +93,7 @@ def exact_sizes(texts: Sequence[str], names: Sequence[str], largest: int) -> tup
             )
         if name not in ("", *names):
             raise InputError(f"--sizes: there is no dynamic size '{name}'", None, f"there is: {', '.join(names)}")
-        given.setdefault(name or names[0], []).extend(_numbers(numbers, largest))
+        given.setdefault(name or names[0], []).extend(numbers_of(numbers, largest))
     missing = [n for n in names if n not in given]
     if given and missing:
         raise InputError(
@@ -112,7 +112,8 @@ def one_size(texts: Sequence[str], names: Sequence[str]) -> Sizes:
     return found[0]
 
 
-def _numbers(text: str, largest: int) -> list[int]:
+def numbers_of(text: str, largest: int) -> list[int]:
+    """Read ``1,8,100``. Raises :class:`InputError` for what is no number of 1 to ``largest``."""
     words = [t.strip() for t in text.split(",")]
     if not all(re.fullmatch(r"\d{1,9}", w, re.ASCII) for w in words):
         raise InputError(f"'{text}' are no sizes", None, "write numbers, as in 1,8,100")

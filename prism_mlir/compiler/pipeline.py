@@ -25,7 +25,7 @@ from prism_mlir.compiler.task_pool import TaskPool, open_pool
 from prism_mlir.frontend.import_linalg import import_module
 from prism_mlir.frontend.upstream import UpstreamModule, choose_function, read_module, read_text
 from prism_mlir.graph.block import Load
-from prism_mlir.graph.errors import CodegenError, InaccurateError, Location
+from prism_mlir.graph.errors import CodegenError, ExecutionError, InaccurateError, Location
 from prism_mlir.graph.kernel import KernelGraph
 from prism_mlir.graph.launch_info import LaunchInfo
 from prism_mlir.graph.ops import Kind, Op
@@ -34,6 +34,7 @@ from prism_mlir.tune.records.store import Records
 from prism_mlir.tune.roofline import roofline
 from prism_mlir.tune.targets import find_target
 
+_REPORT = "nothing is written; report it, with the program"
 MOST_LEFT_OUT = 6  # graphs, after which a program is taken for one that no code is accurate enough for
 
 
@@ -215,7 +216,10 @@ class _Line:
         while True:
             try:
                 return replace(self._check(built), left_out=tuple(left_out))
-            except InaccurateError as error:
+            except ExecutionError as error:
+                error.location, error.hint = error.location or self.place, error.hint or _REPORT
+                if not isinstance(error, InaccurateError):
+                    raise
                 parts = [p for p in built.program.parts if rounds_operands(p.selection.graph)]
                 if not parts or len(left_out) >= MOST_LEFT_OUT:
                     raise

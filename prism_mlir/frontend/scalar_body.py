@@ -172,6 +172,8 @@ NO_OPERATOR = {
 
 def unsupported(op: Any, location: Location) -> Unknown:
     """The value of an operation that cannot be raised."""
+    if op.name == "func.call":  # what has a body was inlined
+        return Unknown("a call of a function that has no body or calls itself", location, "define it in the module")
     return Unknown(NO_OPERATOR.get(op.name, f"operation {op.name}"), location)
 
 

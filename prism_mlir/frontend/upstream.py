@@ -208,6 +208,8 @@ def choose_function(upstream: UpstreamModule, function: str | None) -> tuple[Any
         return known[function], function
     public = [name for name, op in known.items() if _is_public(op)]
     if len(public) != 1 and "main" not in public:
+        if not known:
+            raise InputError("there is no function with a body", top, "give a module with a func.func on tensors")
         raise InputError(f"which function? there is: {names}", top, "name one (--function NAME)")
     name = "main" if "main" in public else public[0]
     return known[name], name

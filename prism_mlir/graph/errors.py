@@ -12,14 +12,14 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True, order=True)
 class Location:
-    """A place in a source file. Lines and columns count from 1; 0 means "not known"."""
+    """A place in a source file. Lines and columns count from 1; 0 means "not known", and then it is the file that is named."""
 
     file: str
     line: int = 0
     column: int = 0
 
     def __str__(self) -> str:
-        return f"{self.file}:{self.line}:{self.column}"
+        return f"{self.file}:{self.line}:{self.column}" if self.line else self.file
 
 
 LONGEST = 1000

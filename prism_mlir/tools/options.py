@@ -22,7 +22,7 @@ SAMPLES = 2000
 def path(text: str) -> Path:
     """A path from the command line. Raises :class:`typer.BadParameter` for no text, which would be the current folder."""
     if not text:
-        raise typer.BadParameter("an empty name; write . for this folder")
+        raise typer.BadParameter("an empty name; name a file, or write . for this folder")
     return Path(text)
 
 

@@ -225,8 +225,10 @@ def verify_command(*, terminal: Terminal, cache: opt.Cache = None) -> None:
     path = _path(cache)
     with terminal.working("checking records"), _open(path, Access.READ, create_none=True) as connection:
         found = [] if connection is None else problems(connection)
-    for reason in found:
+    for reason in found[:_MOST_SHOWN]:
         print(f"error: {reason}", file=sys.stderr)
+    if len(found) > _MOST_SHOWN:
+        print(f"and {len(found) - _MOST_SHOWN} more (--json has them all)", file=sys.stderr)
     terminal.result("cache.verify", {"path": str(path), "exists": connection is not None, "problems": found})
     if found:
         print(f"{path}: {_amount(len(found), 'problem')}; {_REPAIR}", file=sys.stderr)
@@ -235,6 +237,7 @@ def verify_command(*, terminal: Terminal, cache: opt.Cache = None) -> None:
     terminal.console.print(f"{path}: {said}", markup=False)
 
 
+_MOST_SHOWN = 10  # problems, of which a damaged file has thousands
 _REPAIR = "prism cache export saves what can be read, then prism cache prune drops the rest; or delete the file"
 
 

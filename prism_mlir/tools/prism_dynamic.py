@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prism_mlir.graph.data import schedule_to_data
+from prism_mlir.graph.errors import InputError
 from prism_mlir.tools.emit import file_name, versions, write_all
 from prism_mlir.tools.files import json_text
 from prism_mlir.tools.terminal import Terminal
@@ -31,15 +32,21 @@ def compile_sizes(
 
     sizes: the largest size that code serves, if that is given, and those that get static code
 
-    Raises :class:`UsageError` where sizes are given for one without, or a GPU is to choose.
+    Raises :class:`UsageError` where sizes are given for one without, are none, or a GPU is to choose.
     """
     text = b""
     if source.is_file():
         text = source.read_bytes()
     largest, exact = sizes
     if b"?" in text:
-        from prism_mlir.compiler.buckets import LARGEST, SizeOptions
+        from prism_mlir.compiler.buckets import LARGEST, SizeOptions, numbers_of
         from prism_mlir.compiler.dynamic import compile_dynamic
+
+        for given in exact:
+            try:
+                numbers_of(given.rpartition("=")[2], largest or LARGEST)
+            except InputError as error:
+                raise UsageError(f"--sizes {given}: {error.message}", None, error.hint) from None
         from prism_mlir.frontend.specialise import dynamic_source
 
         found = dynamic_source(source, options.function)

@@ -86,7 +86,7 @@ class Engine:
         if st.steps > self.max_steps:
             raise RuntimeLimit(
                 f"kernel '{st.kernel}' has not ended after {self.max_steps} instructions;"
-                " raise max_steps if it is no endless loop",
+                " raise max_steps (--max-steps) if it is no endless loop",
                 block.steps[0].site.location,
             )
         seen = self.seen[at]

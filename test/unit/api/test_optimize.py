@@ -148,7 +148,10 @@ def test_errors_name_the_place_and_unknown_options_are_type_errors() -> None:
             prism_mlir.optimize(nothing)
     with pytest.raises(InputError, match="unknown target 'sm_1'"):
         prism_mlir.optimize(F16, target="sm_1")
-    with pytest.raises(TypeError, match="no option 'sample'"):
+    assert prism_mlir.PrismError is PrismError
+    with pytest.raises(InputError, match=r"nothing: error: cannot read the file: .*; MLIR text has a line break"):
+        prism_mlir.optimize("nothing")
+    with pytest.raises(TypeError, match=r"no option 'sample'; there are .*islands.*records.*samples.*target"):
         prism_mlir.optimize(F16, sample=3)
 
 

@@ -29,6 +29,10 @@ def filled(result: str, value: str) -> str:
 I32, ROWS, CONV = "tensor<16x32xi32>", "tensor<16xf32>", "tensor<1x6x32xf32>"
 REFUSED = {
     "inverse": (on_tensors("math.atan %a"), "2:8: error: operation math.atan, rewrite it with supported operations"),
+    "call": (
+        function(f"  %r = func.call @other(%a) : ({T}) -> {T}") + f"\nfunc.func private @other({T}) -> {T}",
+        "2:8: error: a call of a function that has no body or calls itself, define it in the module",
+    ),
     "remainder": (on_tensors("arith.remf %a, %a"), "2:8: error: operation arith.remf"),
     "power": (on_tensors("math.powf %a, %a"), "2:8: error: math.powf with an exponent that is a tensor"),
     "product": (

@@ -130,7 +130,7 @@ def test_bad_text_is_one_located_line(
 
 
 def test_files_that_cannot_be_read(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"none\.mlir:0:0: error: cannot read the file: No such file"):
+    with pytest.raises(InputError, match=r"none\.mlir: error: cannot read the file: No such file"):
         read_file(tmp_path / "none.mlir")
     with pytest.raises(InputError, match="Is a directory"):
         read_file(tmp_path)

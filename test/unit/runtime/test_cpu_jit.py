@@ -177,7 +177,7 @@ REJECTED = [
     (identity("f", "f32"), UnsupportedError, "<input>:1:1: error: f32 in a signature"),
     (identity("f", "tensor<4xi4>"), UnsupportedError, "<input>:1:1: error: element type i4 in a signature"),
     (identity("f", "tensor<4xf32>") + identity("g", "tensor<4xf32>"), InputError, "which function? there is: @f, @g"),
-    ("module {}", InputError, "which function? there is: none"),
+    ("module {}", InputError, "there is no function with a body"),
     (
         "func.func @f(%a: tensor<4xf32>) -> tensor<4xf32> {\n"
         "  %0 = bufferization.alloc_tensor() : tensor<4xf32>\n  return %0 : tensor<4xf32>\n}",

@@ -158,7 +158,7 @@ BROKEN = {**FIRST, "results": [{**measured("prism", 1.0, 1.0), "cold": {"median_
             "a peer 'cublas', known are torch, ",
         ),
         (json.dumps(results({**FIRST, "results": [measured("cublas", 1.0, 1.0)]})), "has a peer 'cublas', known are"),
-        (json.dumps(results({**FIRST, "results": [measured("prism", float("inf"), 1.0)]})), "a time of inf us"),
+        (json.dumps(results({**FIRST, "results": [measured("prism", float("inf"), 1.0)]})), "it holds the number Infinity"),
         (
             json.dumps(results({**FIRST, "results": [{"peer": "torch", "status": "wrong"}]})),
             "damaged: 'label' is missing",

@@ -129,7 +129,7 @@ def test_groups_become_options_of_their_own() -> None:
         (["cost", "x", "--seed", "many"], "error: --seed: "),
         (["cost", "x", "--time-limit", "soon"], "error: --time-limit: 'soon' is no time; write 10s, 2min, 500ms"),
         (["cost", ""], "error: IN.mlir: an empty name"),
-        (["cache", "list", "--cache", ""], "error: --cache: an empty name; write . for this folder"),
+        (["cache", "list", "--cache", ""], "error: --cache: an empty name; name a file, or write . for this folder"),
         (["cache", "prune", "--older-than", "soon"], "error: 'soon' is no length of time, write a number and"),
         (
             ["doctor", "--reproducer", "no/file"],

@@ -60,6 +60,22 @@ def test_verify_names_what_is_wrong(folder: Path, capsys: pytest.CaptureFixture[
     assert cache(folder, "verify") == 0
 
 
+def test_of_many_problems_a_few_are_shown(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A damaged database has thousands; JSON has them all."""
+    from prism_mlir.tune.records import check
+
+    monkeypatch.setattr(check, "problems", lambda _: [f"problem {k}" for k in range(564)])
+    capsys.readouterr()
+    assert cache(folder, "verify", "--json") == 1
+    out, err = capsys.readouterr()
+    lines = err.splitlines()
+    assert len(json.loads(out)["problems"]) == 564
+    assert lines[9:11] == ["error: problem 9", "and 554 more (--json has them all)"]
+    assert len(lines) == 12 and "564 problems; prism cache export saves" in lines[11]
+
+
 def test_an_export_of_what_is_damaged_says_so(folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     forge(folder)
     assert cache(folder, "export", str(tmp_path / "x.jsonl")) == 1

@@ -173,7 +173,7 @@ def test_a_broken_file_is_one_located_line_and_writes_nothing(
         (1, ["compile", "-", "-o", "out"], "standard input is not read"),
         (2, ["compile", "", "-o", "out"], "error: IN.mlir: an empty name"),
         (2, ["compile", "{source}"], "Missing option"),
-        (2, ["compile", "{source}", "-o", ""], "error: --output: an empty name; write . for this folder"),
+        (2, ["compile", "{source}", "-o", ""], "error: --output: an empty name; name a file, or write . for this folder"),
         (2, ["compile", "{source}", "-o", "out", "-q", "-v"], "error: -q prints nothing, and -v prints more"),
         (2, ["compile", "{source}", "-o", "out", "--max-size", "64"], "error: --max-size is for functions with `?`"),
         (

@@ -60,6 +60,21 @@ def test_what_is_too_much_for_the_machine_is_said(
     assert max(run) <= 5
 
 
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--sizes", "abc"], "--sizes abc: 'abc' are no sizes, write numbers, as in 1,8,100"),
+        (["--sizes", "x[0]=0"], "--sizes x[0]=0: size 0 is outside of 1 to 8192, sizes are positive"),
+        (["--sizes", "5", "--max-size", "4"], "size 5 is outside of 1 to 4, raise the largest (--max-size)"),
+    ],
+)
+def test_sizes_that_are_none_are_a_wrong_command_line(
+    options: list[str], said: str, source: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["compile", source, "-o", str(tmp_path / "out"), *options]) == 2
+    assert said in capsys.readouterr().err and not (tmp_path / "out").exists()
+
+
 def test_the_same_compilation_gives_the_same_files(source: str, tmp_path: Path) -> None:
     for name in ("a", "b"):
         assert main(["compile", source, "-o", str(tmp_path / name), *QUICK, "--no-check", "-q"]) == 0

@@ -120,7 +120,7 @@ def _undo(
     if status is Status.STEPS:
         raise RuntimeLimit(
             f"kernel '{launch.decoded.kernel.name}' has not ended after {max_steps} instructions;"
-            " raise max_steps if it is no endless loop",
+            " raise max_steps (--max-steps) if it is no endless loop",
             site.location,
         )
     return Refusal(f"{site.location}: {REASONS[status]} at '{site.instruction.text}'")
