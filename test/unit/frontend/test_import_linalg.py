@@ -673,7 +673,7 @@ def test_choice_of_function() -> None:
         import_file(two)
     with pytest.raises(InputError, match="no function @k"):
         import_file(two, "k")
-    with pytest.raises(InputError, match="there is: none"):
+    with pytest.raises(InputError, match="there is no function with a body"):
         import_file("module {}")
 
 
