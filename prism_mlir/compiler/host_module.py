@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from prism_mlir.compiler.options import CompileOptions, HostSignature, WorkspacePlace
 from prism_mlir.frontend.upstream import (
     UpstreamModule,
+    check_names,
     choose_function,
     input_error,
     named_ops,
@@ -53,12 +54,13 @@ class KernelBinary:
 
 
 def check_host(source: UpstreamModule, options: CompileOptions) -> None:
-    """Refuse tensors with an encoding, and a changed signature for a function that others of the module call.
+    """Refuse names that LLVM does not take, tensors with an encoding, and a changed signature for a function that is called.
 
-    Raises :class:`UnsupportedError`, before the search has spent any time.
+    Raises :class:`~prism_mlir.graph.errors.InputError` or :class:`UnsupportedError`, before the search has spent any time.
     """
     from mlir import ir
 
+    check_names(source)
     function, name = choose_function(source, options.function)
     kind = function_type(function)
     for tensor in (*kind.inputs, *kind.results):

@@ -153,13 +153,11 @@ def _read_generic(text: str, filename: str) -> UpstreamModule:
     """Parsed and verified only, by jaxlib first where that is needed."""
     if is_stablehlo(text) and needs_jaxlib(text):
         text = generic_text(text, filename)
-    result = UpstreamModule(_parse(text, filename, new_context()), filename)
-    _check_names(result)
-    return result
+    return UpstreamModule(_parse(text, filename, new_context()), filename)
 
 
-def _check_names(upstream: UpstreamModule) -> None:
-    """MLIR takes symbols with any characters; LLVM ends the process at a NUL in one."""
+def check_names(upstream: UpstreamModule) -> None:
+    """MLIR takes symbols with any characters; LLVM ends the process at a NUL in one. Raises :class:`InputError` for that."""
     for name, op in named_ops(upstream.module).items():
         if "\0" in name:
             where = upstream.locate(op)

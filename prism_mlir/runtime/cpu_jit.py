@@ -22,6 +22,7 @@ import numpy.typing as npt
 
 from prism_mlir.frontend.upstream import (
     UpstreamModule,
+    check_names,
     choose_function,
     input_error,
     named_ops,
@@ -124,6 +125,7 @@ def compile_module(
     :class:`ExecutionError` when the JIT itself fails.
     """
     upstream = read_source(source)
+    check_names(upstream)
     target, name = choose_function(upstream, function)
     where = upstream.locate(target)
     arguments, results = _signature(target, where)

@@ -47,7 +47,7 @@
 // WHICH: launch.json:1:1: error: the dynamic size is missing: x[0], give --size 'x[0]=13'
 // LARGE: launch.json:1:1: error: main_to12.ptx does not serve x[0] = 13, it serves 1 to 12
 // EXACT: launch.json:1:1: error: main_at5.ptx does not serve x[0] = 6, it serves 5 alone
-// BEYOND: error: size 13 is outside of 1 to 12, raise the largest (--max-size)
+// BEYOND: error: --sizes 13: size 13 is outside of 1 to 12, raise the largest (--max-size)
 // UNKNOWN: error: --sizes: there is no dynamic size 'y[0]', there is: x[0]
 
 #map = affine_map<(d0, d1) -> (d0, d1)>

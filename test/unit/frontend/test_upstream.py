@@ -150,14 +150,6 @@ def test_importing_the_package_loads_no_mlir() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
-def test_a_name_with_a_nul_is_refused() -> None:
-    """LLVM would end the process at it."""
-    text = 'module {\n  func.func private @"a\\00b"()\n}'
-    with pytest.raises(InputError, match="a NUL character") as caught:
-        read_module(text, "a.mlir")
-    assert caught.value.location is not None and caught.value.location.line == 2
-
-
 def test_sym_name_of_a_foreign_operation_may_be_anything() -> None:
     text = '"other.op"() ({}) {sym_name = 1 : i32} : () -> ()\nfunc.func @f() {\n  return\n}'
     read = read_module(text, "a.mlir")

@@ -263,3 +263,10 @@ def test_a_function_may_have_any_name(name: str) -> None:
     )
     (got,) = compile_module(text, name)(X.astype(np.float32), Y.astype(np.float32))
     np.testing.assert_array_equal(got, X.astype(np.float32) + Y.astype(np.float32))
+
+
+def test_a_name_with_a_nul_is_refused() -> None:
+    """LLVM would end the process at it."""
+    text = identity("f", "tensor<4xf32>").replace("@f", '@"f\\00g"')
+    with pytest.raises(InputError, match="a name with a NUL character, name it otherwise"):
+        compile_module(text)
