@@ -9,8 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from prism_mlir.api import PartialResult, Result, optimize
-    from prism_mlir.graph.errors import PrismError
+    from prism_mlir.api import PartialResult, PrismError, Result, optimize
 
 __version__ = "0.1.0"
 __all__ = ["PartialResult", "PrismError", "Result", "__version__", "optimize"]
@@ -20,6 +19,5 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'prism_mlir' has no attribute '{name}'")
     from prism_mlir import api
-    from prism_mlir.graph import errors
 
-    return getattr(errors if name == "PrismError" else api, name)
+    return getattr(api, name)

@@ -27,6 +27,7 @@ from prism_mlir.compiler.progress import Show
 from prism_mlir.frontend.upstream import read_text
 from prism_mlir.graph.dtypes import DType, from_float64, to_float64
 from prism_mlir.graph.errors import InputError, MissingToolError, UnsupportedError
+from prism_mlir.graph.errors import PrismError as PrismError
 from prism_mlir.graph.launch_info import KernelLaunch, LaunchInfo
 from prism_mlir.search.limits import SearchLimits
 from prism_mlir.tune.records.store import Records
