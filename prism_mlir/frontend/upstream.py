@@ -187,12 +187,8 @@ def named_ops(module: Any) -> dict[str, Any]:
 
 def functions(upstream: UpstreamModule) -> dict[str, Any]:
     """The functions with a body of a module, by name, in order."""
-    found = {}
-    for view in upstream.module.regions[0].blocks[0]:
-        op = view.operation
-        if op.name == "func.func" and len(op.regions[0].blocks):
-            found[symbol_name(op)] = op
-    return found
+    named = named_ops(upstream.module).items()
+    return {name: op for name, op in named if op.name == "func.func" and len(op.regions[0].blocks)}
 
 
 def choose_function(upstream: UpstreamModule, function: str | None) -> tuple[Any, str]:

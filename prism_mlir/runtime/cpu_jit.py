@@ -139,10 +139,10 @@ def compile_module(
 
 
 def _outside(upstream: UpstreamModule, name: str, call: External, where: Location) -> Outside:
-    for view in upstream.module.regions[0].blocks[0]:
-        if view.operation.name == "func.func" and symbol_name(view.operation) == name:
-            return Outside(*_signature(view.operation, where), call)
-    raise InputError(f"no function @{name} is declared", where)
+    found = named_ops(upstream.module).get(name)
+    if found is None or found.name != "func.func":
+        raise InputError(f"no function @{name} is declared", where)
+    return Outside(*_signature(found, where), call)
 
 
 def _signature(function: Any, where: Location) -> tuple[tuple[TensorSignature, ...], tuple[TensorSignature, ...]]:

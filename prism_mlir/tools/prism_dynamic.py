@@ -41,14 +41,13 @@ def compile_sizes(
     if b"?" in text:
         from prism_mlir.compiler.buckets import LARGEST, SizeOptions, numbers_of
         from prism_mlir.compiler.dynamic import compile_dynamic
+        from prism_mlir.frontend.specialise import dynamic_source
 
         for given in exact:
             try:
                 numbers_of(given.rpartition("=")[2], largest or LARGEST)
             except InputError as error:
                 raise UsageError(f"--sizes {given}: {error.message}", None, error.hint) from None
-        from prism_mlir.frontend.specialise import dynamic_source
-
         found = dynamic_source(source, options.function)
         if found.dims:
             if options.profile:

@@ -237,7 +237,6 @@ class PrismOptMain(xDSLOptMain):
         target = self.args.output_file
         if target in (None, "-"):
             sys.stdout.write(text)
-            sys.stdout.flush()
         else:
             write_atomically(Path(target), text)
 
